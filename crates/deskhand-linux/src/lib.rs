@@ -1,1 +1,9 @@
-//! (being laid)
+//! Linux as a provider: windows and pixels from X11, trees and actions from AT-SPI, and the private desktop.
+//!
+//! Knows nothing of grants, tools or the Runner. Start reading at `provider.rs`; `map/` holds the pure
+//! translation of native words, `sys/` the native calls.
+
+mod capture;
+mod map;
+mod sys;
+mod windows;

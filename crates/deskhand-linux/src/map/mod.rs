@@ -1,0 +1,3 @@
+//! Native words to the contract's words. Pure: builds and is tested on every system.
+
+pub(crate) mod window;
