@@ -11,6 +11,7 @@ use x11rb::protocol::res::{self, ConnectionExt as _};
 use x11rb::protocol::xproto::{ConnectionExt as _, MapState, Window, WindowClass};
 
 use super::property;
+use crate::map::geometry::Edges;
 use crate::map::window::{DeclaredType, WindowKind, kind};
 use crate::sys::x11::{Atoms, X11, XError};
 
@@ -38,7 +39,7 @@ pub(crate) struct XWindow {
     /// What the window manager put around it.
     pub(crate) frame_extents: Edges,
     /// The invisible shadow that is part of it (client-side decorations).
-    pub(crate) shadow: Option<Edges>,
+    pub(crate) shadow: Edges,
     /// Whether it is on the screen.
     pub(crate) visibility: Visibility,
     /// What it is for.
@@ -53,15 +54,6 @@ pub(crate) struct XWindow {
     pub(crate) depth: u8,
     /// Whether it is the active window.
     pub(crate) active: bool,
-}
-
-/// Pixels at the four sides.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Edges {
-    pub(crate) left: u32,
-    pub(crate) right: u32,
-    pub(crate) top: u32,
-    pub(crate) bottom: u32,
 }
 
 /// Whether and why a window cannot be seen.
@@ -92,6 +84,8 @@ pub(crate) struct XWindows {
 pub(crate) const MAX_SCANNED: usize = 1_024;
 /// Deepest nesting of window managers' frames around a window.
 const MAX_FRAMES: usize = 5;
+/// `WM_STATE` of an iconified window.
+const ICONIC: u32 = 3;
 /// Words of a text property: 512 characters of four bytes.
 const TEXT_WORDS: u32 = 512;
 /// Most windows in a list property.
@@ -249,15 +243,16 @@ fn unlisted(x11: &X11, desk: &Desk, bare: &[Window]) -> Result<Vec<(Window, Wind
     for (window, (attributes, geometry, state, class, declared)) in bare.iter().zip(asked) {
         let attributes = unless_gone(attributes.reply().map_err(XError::from))?;
         let geometry = unless_gone(geometry.reply().map_err(XError::from))?;
-        let has_state = property::answer(state)?.is_some();
+        let state = property::word(state)?;
         let speaks = property::answer(class)?.is_some() || property::answer(declared)?.is_some();
         let (Some(attributes), Some(geometry)) = (attributes, geometry) else { continue };
         if attributes.class != WindowClass::INPUT_OUTPUT || Some(*window) == desk.manager {
             continue;
         }
         let viewable = attributes.map_state == MapState::VIEWABLE;
-        // Without a window manager's list, WM_STATE on an unmapped window is the mark of an iconified one.
-        if has_state && (viewable || desk.manager.is_none()) {
+        // Without a window manager's list, only WM_STATE tells an iconified window from one never shown.
+        let iconified = state == Some(ICONIC) && desk.manager.is_none();
+        if (state.is_some() && viewable) || iconified {
             found.push((*window, *window));
         } else if viewable && geometry.width > 1 && geometry.height > 1 {
             if speaks {
@@ -376,8 +371,8 @@ fn describe(x11: &X11, desk: &Desk, scan: &Scan) -> Result<Vec<XWindow>, XError>
         let wm_state = property::word(rest.3)?;
         let states = property::words(rest.4)?;
         let types = property::words(rest.5)?;
-        let frame_extents = Edges::from_words(&property::words(rest.6)?);
-        let shadow = Edges::from_words(&property::words(rest.7)?);
+        let frame_extents = edges(&property::words(rest.6)?);
+        let shadow = edges(&property::words(rest.7)?);
         let (Some(attributes), Some(geometry), Some(origin)) = (attributes, geometry, origin) else { continue };
         if attributes.class != WindowClass::INPUT_OUTPUT {
             continue;
@@ -399,7 +394,7 @@ fn describe(x11: &X11, desk: &Desk, scan: &Scan) -> Result<Vec<XWindow>, XError>
                 geometry.height.into(),
             ),
             border: geometry.border_width,
-            frame_extents: frame_extents.unwrap_or_default(),
+            frame_extents,
             shadow,
             visibility: visibility(
                 attributes.map_state == MapState::VIEWABLE,
@@ -457,7 +452,6 @@ pub(crate) fn holder(x11: &X11, inner: Window, windows: &[XWindow]) -> Result<Op
 }
 
 fn visibility(viewable: bool, desk: &Desk, workspace: Option<u32>, wm_state: Option<u32>, hidden: bool) -> Visibility {
-    const ICONIC: u32 = 3;
     const ALL_WORKSPACES: u32 = u32::MAX;
     let elsewhere = match (workspace, desk.workspace) {
         (Some(theirs), Some(current)) => theirs != ALL_WORKSPACES && theirs != current,
@@ -503,17 +497,15 @@ fn client_pids(x11: &X11, windows: impl Iterator<Item = Window>) -> Result<HashM
     Ok(windows.into_iter().filter_map(|window| Some((window, *of_base.get(&(window & !mask))?))).collect())
 }
 
-impl Edges {
-    /// Left, right, top, bottom, as `_NET_FRAME_EXTENTS` and `_GTK_FRAME_EXTENTS` have them.
-    fn from_words(words: &[u32]) -> Option<Self> {
-        /// More than any decoration; a value beyond is not believed.
-        const MAX_EDGE: u32 = 4_096;
-        match words {
-            [left, right, top, bottom] if words.iter().all(|edge| *edge <= MAX_EDGE) => {
-                Some(Self { left: *left, right: *right, top: *top, bottom: *bottom })
-            }
-            _ => None,
+/// Left, right, top, bottom, as `_NET_FRAME_EXTENTS` and `_GTK_FRAME_EXTENTS` have them.
+fn edges(words: &[u32]) -> Edges {
+    /// More than any decoration; a value beyond is not believed.
+    const MAX_EDGE: u32 = 4_096;
+    match words {
+        [left, right, top, bottom] if words.iter().all(|edge| *edge <= MAX_EDGE) => {
+            Edges { left: *left, right: *right, top: *top, bottom: *bottom }
         }
+        _ => Edges::default(),
     }
 }
 

@@ -1,0 +1,315 @@
+//! From what a toolkit says of an element's place to pixels of its X window. Pure.
+//!
+//! Toolkits disagree on what extents are: pixels of the screen or of the window, with the decoration or the
+//! shadow or without, logical or device pixels. [`Projection::of`] decides it for one window by evidence: the
+//! extents of its top-level accessible must agree with the X window. Where nothing agrees, bounds are given
+//! as unproven.
+//!
+//! | toolkit | asked for | origin | agrees when the top level is |
+//! | --- | --- | --- | --- |
+//! | GTK 3 | window | the X window, shadow included, logical pixels | the X window, or that and its decoration |
+//! | GTK 4 | window | the X window without its shadow, logical pixels | the X window without its shadow |
+//! | Qt 5, Qt 6 | screen | the screen | the X window |
+//! | Chromium, Firefox, others | screen | the screen | the X window, or that and its decoration |
+
+use deskhand_contract::element::Bounds;
+use deskhand_contract::geometry::{DesktopRect, WindowRect};
+
+/// What `Component.GetExtents` says: x, y, width, height.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Extents {
+    pub(crate) x: i32,
+    pub(crate) y: i32,
+    pub(crate) width: i32,
+    pub(crate) height: i32,
+}
+
+/// What a toolkit's extents are asked in, as AT-SPI numbers it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Coordinates {
+    /// Pixels of the screen.
+    Screen = 0,
+    /// Pixels of the window.
+    Window = 1,
+}
+
+/// Pixels at the four sides.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Edges {
+    pub(crate) left: u32,
+    pub(crate) right: u32,
+    pub(crate) top: u32,
+    pub(crate) bottom: u32,
+}
+
+/// Where X11 has a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Placement {
+    /// The window on the root, without border and decoration.
+    pub(crate) client: DesktopRect,
+    /// What the window manager put around it.
+    pub(crate) frame: Edges,
+    /// The invisible shadow that is part of it.
+    pub(crate) shadow: Edges,
+}
+
+/// How the extents of one window's elements become pixels of that window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Projection {
+    /// What to ask the elements for.
+    pub(crate) coordinates: Coordinates,
+    /// Device pixels of a logical pixel.
+    pub(crate) scale: i32,
+    /// Added after scaling.
+    pub(crate) offset: (i32, i32),
+    /// Whether the top level's extents agreed with the X window.
+    pub(crate) proven: bool,
+}
+
+/// Largest window scale that is looked for.
+const MAX_SCALE: i32 = 4;
+
+impl Extents {
+    /// Extents of a node that has a place: no sentinel, not empty.
+    pub(crate) fn is_real(self) -> bool {
+        /// Farther than any page scrolls; toolkits put `i32::MIN` and the like for "nowhere".
+        const FAR: i32 = 10_000_000;
+        self.width > 0
+            && self.height > 0
+            && self.x.abs_diff(0) < FAR.unsigned_abs()
+            && self.y.abs_diff(0) < FAR.unsigned_abs()
+            && self.width < FAR
+            && self.height < FAR
+            && !(self.x == -1 && self.y == -1 && self.width == 1 && self.height == 1)
+    }
+}
+
+impl Projection {
+    /// The coordinates in which a toolkit's top level is to be asked for its extents.
+    pub(crate) fn coordinates_of(toolkit: &str, version: &str) -> Coordinates {
+        if toolkit.eq_ignore_ascii_case("gtk") && !version.starts_with(['0', '1', '2']) {
+            Coordinates::Window
+        } else {
+            Coordinates::Screen
+        }
+    }
+
+    /// The projection of a window of `toolkit`, whose top level said `top` in [`Self::coordinates_of`] the
+    /// toolkit.
+    pub(crate) fn of(toolkit: &str, version: &str, top: Option<Extents>, placement: Placement) -> Self {
+        let coordinates = Self::coordinates_of(toolkit, version);
+        let gtk4 = coordinates == Coordinates::Window && !version.starts_with('3');
+        let shadow = (placement.shadow.left.cast_signed(), placement.shadow.top.cast_signed());
+        let client = (placement.client.x, placement.client.y);
+        let offset = match coordinates {
+            Coordinates::Screen => (client.0.saturating_neg(), client.1.saturating_neg()),
+            Coordinates::Window if gtk4 => shadow,
+            Coordinates::Window => (0, 0),
+        };
+        let scale = top.filter(|top| top.is_real()).and_then(|top| {
+            (1..=MAX_SCALE).find(|scale| {
+                let projection = Self { coordinates, scale: *scale, offset, proven: true };
+                projection.project_raw(top).is_some_and(|seen| agrees(seen, *scale, placement, gtk4))
+            })
+        });
+        Self { coordinates, scale: scale.unwrap_or(1), offset, proven: scale.is_some() }
+    }
+
+    /// The bounds of an element; nothing for one without a place.
+    pub(crate) fn project(&self, extents: Extents) -> Option<Bounds> {
+        if !extents.is_real() {
+            return None;
+        }
+        Some(Bounds { rect: self.project_raw(extents)?, proven: self.proven })
+    }
+
+    fn project_raw(&self, extents: Extents) -> Option<WindowRect> {
+        let x = extents.x.checked_mul(self.scale)?.checked_add(self.offset.0)?;
+        let y = extents.y.checked_mul(self.scale)?.checked_add(self.offset.1)?;
+        let width = u32::try_from(extents.width.checked_mul(self.scale)?).ok()?;
+        let height = u32::try_from(extents.height.checked_mul(self.scale)?).ok()?;
+        Some(WindowRect::new(x, y, width, height))
+    }
+}
+
+/// Whether a top level, seen in pixels of the X window, is that window as its toolkit would describe it.
+fn agrees(seen: WindowRect, scale: i32, placement: Placement, gtk4: bool) -> bool {
+    let client = placement.client;
+    let whole = WindowRect::new(0, 0, client.width, client.height);
+    let framed = grown(whole, placement.frame);
+    let bare = shrunk(whole, placement.shadow);
+    // Logical pixels are rounded down: up to a pixel each of the scale, and of the decoration's halves.
+    let tolerance = if scale == 1 { 0 } else { 2 * scale };
+    if gtk4 {
+        return near(seen, bare, tolerance);
+    }
+    [whole, framed, bare].into_iter().any(|form| near(seen, form, tolerance))
+}
+
+fn near(one: WindowRect, other: WindowRect, tolerance: i32) -> bool {
+    let close = |a: i64, b: i64| (a - b).abs() <= i64::from(tolerance);
+    close(one.x.into(), other.x.into())
+        && close(one.y.into(), other.y.into())
+        && close(one.width.into(), other.width.into())
+        && close(one.height.into(), other.height.into())
+}
+
+fn grown(rect: WindowRect, edges: Edges) -> WindowRect {
+    WindowRect::new(
+        rect.x.saturating_sub_unsigned(edges.left),
+        rect.y.saturating_sub_unsigned(edges.top),
+        rect.width.saturating_add(edges.left).saturating_add(edges.right),
+        rect.height.saturating_add(edges.top).saturating_add(edges.bottom),
+    )
+}
+
+fn shrunk(rect: WindowRect, edges: Edges) -> WindowRect {
+    WindowRect::new(
+        rect.x.saturating_add_unsigned(edges.left),
+        rect.y.saturating_add_unsigned(edges.top),
+        rect.width.saturating_sub(edges.left).saturating_sub(edges.right),
+        rect.height.saturating_sub(edges.top).saturating_sub(edges.bottom),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn extents((x, y, width, height): (i32, i32, i32, i32)) -> Extents {
+        Extents { x, y, width, height }
+    }
+
+    const NONE: (u32, u32, u32, u32) = (0, 0, 0, 0);
+    const OPENBOX: (u32, u32, u32, u32) = (1, 1, 20, 5);
+
+    /// Measured: toolkit, version, top level, X window, decoration, shadow; an element and its pixels (from the
+    /// toolkit's own geometry, or from a colour found in a screenshot).
+    #[test]
+    #[expect(clippy::type_complexity, reason = "a table")]
+    fn measured_windows() {
+        let rows: &[(
+            &str,
+            &str,
+            (i32, i32, i32, i32),
+            (i32, i32, u32, u32),
+            (u32, u32, u32, u32),
+            (u32, u32, u32, u32),
+            (i32, i32, i32, i32),
+            (i32, i32, u32, u32),
+        )] = &[
+            // GTK 3 with openbox's decoration, with its own, and at twice the size.
+            (
+                "gtk",
+                "3.24.38",
+                (-1, -20, 302, 225),
+                (94, 76, 300, 200),
+                OPENBOX,
+                NONE,
+                (40, 47, 260, 34),
+                (40, 47, 260, 34),
+            ),
+            ("gtk", "3.24.38", (0, 0, 310, 256), (42, 293, 310, 256), NONE, NONE, (45, 98, 260, 34), (45, 98, 260, 34)),
+            (
+                "gtk",
+                "3.24.38",
+                (0, -10, 301, 213),
+                (679, 495, 600, 400),
+                OPENBOX,
+                NONE,
+                (40, 47, 260, 34),
+                (80, 94, 520, 68),
+            ),
+            ("gtk", "3.24.38", (0, 0, 310, 256), (660, 0, 620, 512), NONE, NONE, (45, 98, 260, 34), (90, 196, 520, 68)),
+            // GTK 4 with openbox's decoration, and with a shadow of its own.
+            (
+                "GTK",
+                "4.8.3",
+                (0, 0, 300, 200),
+                (490, 357, 300, 200),
+                OPENBOX,
+                NONE,
+                (57, 51, 226, 24),
+                (57, 51, 226, 24),
+            ),
+            (
+                "GTK",
+                "4.8.3",
+                (0, 0, 300, 200),
+                (400, 300, 352, 252),
+                NONE,
+                (26, 26, 23, 29),
+                (10, 10, 50, 20),
+                (36, 33, 50, 20),
+            ),
+            // Qt answers in pixels of the screen, whatever it is asked for.
+            (
+                "Qt",
+                "6.4.2",
+                (94, 632, 300, 200),
+                (94, 632, 300, 200),
+                OPENBOX,
+                NONE,
+                (105, 668, 278, 22),
+                (11, 36, 278, 22),
+            ),
+            (
+                "Qt",
+                "5.15.8",
+                (377, 695, 300, 200),
+                (377, 695, 300, 200),
+                OPENBOX,
+                NONE,
+                (388, 728, 278, 25),
+                (11, 33, 278, 25),
+            ),
+            (
+                "Chromium",
+                "1.0",
+                (10, 10, 600, 400),
+                (10, 10, 600, 400),
+                NONE,
+                (4, 4, 0, 4),
+                (20, 56, 34, 34),
+                (10, 46, 34, 34),
+            ),
+            (
+                "Gecko",
+                "153.8.0",
+                (0, 19, 1280, 881),
+                (0, 19, 1280, 881),
+                (0, 0, 19, 0),
+                NONE,
+                (100, 169, 120, 40),
+                (100, 150, 120, 40),
+            ),
+        ];
+        for (toolkit, version, top, client, frame, shadow, element, pixels) in rows {
+            let edges = |(left, right, top, bottom)| Edges { left, right, top, bottom };
+            let placement = Placement {
+                client: DesktopRect::new(client.0, client.1, client.2, client.3),
+                frame: edges(*frame),
+                shadow: edges(*shadow),
+            };
+            let projection = Projection::of(toolkit, version, Some(extents(*top)), placement);
+            let bounds = projection.project(extents(*element)).expect("it has a place");
+            let expected = WindowRect::new(pixels.0, pixels.1, pixels.2, pixels.3);
+            assert_eq!((bounds.rect, bounds.proven), (expected, true), "{toolkit} {version} {top:?}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_agree_is_unproven_and_nowhere_is_nothing() {
+        let placement =
+            Placement { client: DesktopRect::new(10, 20, 300, 200), frame: Edges::default(), shadow: Edges::default() };
+        let elsewhere = Projection::of("Qt", "6", Some(extents((400, 20, 300, 200))), placement);
+        assert_eq!(elsewhere.project(extents((15, 25, 5, 5))).map(|bounds| bounds.proven), Some(false));
+        let silent = Projection::of("gtk", "3.24", None, placement);
+        assert!(!silent.proven);
+        for nowhere in [(-1, -1, -1, -1), (i32::MIN, i32::MIN, 1, 1), (0, 0, 0, 0), (5, 5, 0, 9), (-1, -1, 1, 1)] {
+            assert_eq!(silent.project(extents(nowhere)), None, "{nowhere:?}");
+        }
+        assert_eq!(silent.project(extents((5, -5_714, 10, 10))).map(|bounds| bounds.rect.y), Some(-5_714));
+    }
+}
