@@ -91,6 +91,22 @@ pub trait Provider: Send + Sync + 'static {
     /// [`Fault::TooLarge`] beyond 16 KiB, [`Fault::Unsupported`] where it has none.
     fn value(&self, window: &NativeKey, element: &NativeKey, limit: &Limit) -> Result<NativeValue, Fault>;
 
+    /// Installed applications that can be launched, by name. Private windows and menus' hidden entries are left out.
+    ///
+    /// # Errors
+    /// [`Fault::Unsupported`] where the platform has no such list.
+    fn applications(&self, limit: &Limit) -> Result<ApplicationList, Fault> {
+        let _ = limit;
+        Err(Fault::Unsupported("this provider lists no applications".into()))
+    }
+
+    /// Starts an application that [`Provider::applications`] listed, once, if it is still exactly what was
+    /// listed. [`Fault::Gone`] says that it is not.
+    fn launch(&self, application: &NativeKey, limit: &Limit) -> Dispatch {
+        let _ = (application, limit);
+        Dispatch::NotStarted(Fault::Unsupported("this provider launches no applications".into()))
+    }
+
     /// Performs one native effect, once. Never waits for a postcondition, never tries a second way.
     fn perform(&self, target: &EffectTarget<'_>, effect: &Effect, limit: &Limit) -> Dispatch;
 
@@ -243,6 +259,24 @@ pub enum TreeSupport {
     No(String),
     /// Its application did not answer when asked.
     Unresponsive,
+}
+
+/// Installed applications.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApplicationList {
+    /// By name.
+    pub applications: Vec<ApplicationFacts>,
+    /// Whether the bound on scanned entries ended the scan.
+    pub truncated: bool,
+}
+
+/// What is known of an installed application.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApplicationFacts {
+    /// Its identity, with everything that a launch proves again.
+    pub key: NativeKey,
+    /// Its name in the user's language.
+    pub name: String,
 }
 
 /// What is known of a display.

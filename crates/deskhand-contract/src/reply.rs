@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::element::{Affordances, States};
 use crate::error::ErrorCode;
 use crate::geometry::{Size, WindowRect};
-use crate::id::{ClientId, DisplayId, ElementId, SurfaceId};
+use crate::id::{ApplicationId, ClientId, DisplayId, ElementId, SurfaceId};
 use crate::redacted::Disclosed;
 use crate::role::Role;
 use crate::scope::CapabilitySet;
@@ -21,6 +21,8 @@ pub enum Reply {
     Windows(Windows),
     /// Of `displays`.
     Displays(Displays),
+    /// Of `applications`.
+    Applications(Applications),
     /// Of `accessibility_status`.
     AccessibilityStatus(AccessibilityStatus),
     /// Of `accessibility_tree`.
@@ -131,6 +133,28 @@ pub struct Display {
     pub source_height: u32,
     /// Whether it is the main one.
     pub primary: bool,
+}
+
+/// Installed applications.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Applications {
+    /// At most the limit, by name.
+    pub applications: Vec<Application>,
+    /// How many there are in all, as far as they were scanned.
+    pub count: u32,
+    /// Whether some were left out or not scanned.
+    pub truncated: bool,
+}
+
+/// One installed application.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Application {
+    /// Its identity until the session's next application list.
+    pub application_id: ApplicationId,
+    /// Its name, escaped.
+    pub name: String,
 }
 
 /// Whether accessibility can be read.
