@@ -1,0 +1,19 @@
+// No questions at the first start, no services, and the accessibility tree always.
+user_pref("accessibility.force_disabled", -1);
+user_pref("app.normandy.enabled", false);
+user_pref("app.update.auto", false);
+user_pref("browser.aboutwelcome.enabled", false);
+user_pref("browser.preonboarding.enabled", false);
+user_pref("browser.sessionstore.resume_from_crash", false);
+user_pref("browser.shell.checkDefaultBrowser", false);
+user_pref("browser.startup.homepage_override.mstone", "ignore");
+user_pref("browser.startup.page", 0);
+user_pref("datareporting.healthreport.uploadEnabled", false);
+user_pref("datareporting.policy.dataSubmissionEnabled", false);
+user_pref("startup.homepage_welcome_url", "");
+user_pref("startup.homepage_welcome_url.additional", "");
+user_pref("termsofuse.bypassNotification", true);
+user_pref("toolkit.startup.max_resumed_crashes", -1);
+user_pref("toolkit.telemetry.reportingpolicy.firstRun", false);
+user_pref("trailhead.firstrun.didSeeAboutWelcome", true);
+user_pref("widget.use-xdg-desktop-portal.file-picker", 0);
