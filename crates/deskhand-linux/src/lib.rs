@@ -6,5 +6,9 @@
 mod capture;
 pub mod desktop;
 mod map;
+mod provider;
 mod sys;
 mod windows;
+mod x_server;
+
+pub use provider::{LinuxOptions, LinuxProvider};

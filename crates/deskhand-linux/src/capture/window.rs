@@ -9,7 +9,8 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use deskhand_contract::geometry::WindowRect;
+use deskhand_contract::geometry::{Size, WindowRect};
+use deskhand_contract::limit::Limit;
 use x11rb::connection::Connection as _;
 use x11rb::protocol::Event;
 use x11rb::protocol::composite::{ConnectionExt as _, Redirect};
@@ -71,6 +72,7 @@ const COVERED: &str = "the window is covered or partly off the screen, and this 
                        extension that would keep its pixels; activate the window first";
 const PALETTE: &str = "the window's pixels are indexes into a palette, which is not supported; start the display \
                        with 24 bits a pixel";
+const OUTSIDE: &str = "the region does not lie inside the window, which may have been resized; list the windows again";
 const RESTLESS: &str = "the window kept changing its size; try again when it rests";
 
 impl WindowCapture {
@@ -79,18 +81,26 @@ impl WindowCapture {
         Self { held: Mutex::new(HashMap::new()) }
     }
 
-    /// The whole window without border and decoration.
-    pub(crate) fn take(&self, x11: &X11, segments: &Segments, window: Window) -> Result<Pixels, NoPicture> {
+    /// `region` of the window, or the whole of it, without border and decoration; and the window's size.
+    pub(crate) fn take(
+        &self,
+        x11: &X11,
+        segments: &Segments,
+        window: Window,
+        region: Option<WindowRect>,
+        limit: &Limit,
+    ) -> Result<(Pixels, Size), NoPicture> {
         let mut held = self.lock();
         drain_events(x11)?;
         for _ in 0..ATTEMPTS {
             let place = Place::read(x11, window)?;
+            let part = place.part(region)?;
             if !x11.extensions.composite || !x11.extensions.damage {
-                return take_visible(x11, segments, window, &place);
+                return Ok((take_visible(x11, segments, window, &place, part)?, place.size()));
             }
-            prepare(x11, &mut held, window, &place)?;
-            if let Some(pixels) = read_own(x11, segments, window, &place)? {
-                return Ok(pixels);
+            prepare(x11, &mut held, window, &place, limit)?;
+            if let Some(pixels) = read_own(x11, segments, window, &place, part)? {
+                return Ok((pixels, place.size()));
             }
             // Resized meanwhile: look again.
         }
@@ -134,13 +144,39 @@ impl Place {
         })
     }
 
-    fn encoding(&self, x11: &X11) -> Result<Encoding, NoPicture> {
-        Encoding::of(x11, self.depth, self.visual, self.width).ok_or(NoPicture::NotCapturable(PALETTE))
+    fn size(&self) -> Size {
+        Size::new(self.width.into(), self.height.into())
+    }
+
+    /// The part of the window that `region` is, or the whole.
+    fn part(&self, region: Option<WindowRect>) -> Result<Part, NoPicture> {
+        let whole = WindowRect::new(0, 0, self.width.into(), self.height.into());
+        let region = region.unwrap_or(whole);
+        if !whole.contains_rect(region) {
+            return Err(NoPicture::NotCapturable(OUTSIDE));
+        }
+        let inside = "within a window, whose sides fit 15 bits";
+        Ok(Part {
+            x: i16::try_from(region.x).expect(inside),
+            y: i16::try_from(region.y).expect(inside),
+            width: u16::try_from(region.width).expect(inside),
+            height: u16::try_from(region.height).expect(inside),
+        })
+    }
+
+    fn encoding(&self, x11: &X11, part: Part) -> Result<Encoding, NoPicture> {
+        Encoding::of(x11, self.depth, self.visual, part.width).ok_or(NoPicture::NotCapturable(PALETTE))
     }
 }
 
 /// Makes sure that the window has a pixmap of its own in which everything is painted.
-fn prepare(x11: &X11, held: &mut HashMap<Window, Held>, window: Window, place: &Place) -> Result<(), NoPicture> {
+fn prepare(
+    x11: &X11,
+    held: &mut HashMap<Window, Held>,
+    window: Window,
+    place: &Place,
+    limit: &Limit,
+) -> Result<(), NoPicture> {
     let size = (place.width, place.height);
     if held.get(&window).is_some_and(|entry| entry.size != size) {
         // Its pixmap is a new one, whose grown parts may hold anything: begin again.
@@ -158,7 +194,7 @@ fn prepare(x11: &X11, held: &mut HashMap<Window, Held>, window: Window, place: &
     let entry = held.get_mut(&window).expect("inserted just above where it was missing");
     entry.used = Instant::now();
     if let Some(damage) = entry.damage {
-        wait_until_painted(x11, damage, &mut entry.missing)?;
+        wait_until_painted(x11, damage, &mut entry.missing, limit)?;
         entry.damage = None;
         x11.conn.damage_destroy(damage).map_err(XError::from)?;
     }
@@ -287,7 +323,7 @@ fn blank(x11: &X11, window: Window, place: &Place, parts: &Area) -> Result<(), X
 }
 
 /// Waits until every missing part is painted and the application rests.
-fn wait_until_painted(x11: &X11, damage: damage::Damage, missing: &mut Area) -> Result<(), NoPicture> {
+fn wait_until_painted(x11: &X11, damage: damage::Damage, missing: &mut Area, limit: &Limit) -> Result<(), NoPicture> {
     let begin = Instant::now();
     let mut painted_at = None;
     loop {
@@ -305,10 +341,10 @@ fn wait_until_painted(x11: &X11, damage: damage::Damage, missing: &mut Area) -> 
                 // The server painted the background; the application may have nothing to add.
                 None => waited >= ADD_WITHIN,
             };
-            if rests || waited >= PAINT_WITHIN {
+            if rests || waited >= PAINT_WITHIN || limit.is_over() {
                 return Ok(());
             }
-        } else if waited >= PAINT_WITHIN {
+        } else if waited >= PAINT_WITHIN || limit.is_over() {
             return Err(NoPicture::NotCapturable(NOT_PAINTED));
         }
         std::thread::sleep(LOOK_EVERY);
@@ -316,8 +352,14 @@ fn wait_until_painted(x11: &X11, damage: damage::Damage, missing: &mut Area) -> 
 }
 
 /// Reads the window's pixmap; nothing if it has another size by now.
-fn read_own(x11: &X11, segments: &Segments, window: Window, place: &Place) -> Result<Option<Pixels>, NoPicture> {
-    let encoding = place.encoding(x11)?;
+fn read_own(
+    x11: &X11,
+    segments: &Segments,
+    window: Window,
+    place: &Place,
+    part: Part,
+) -> Result<Option<Pixels>, NoPicture> {
+    let encoding = place.encoding(x11, part)?;
     let conn = &x11.conn;
     let pixmap: Pixmap = conn.generate_id().map_err(XError::from)?;
     let named = conn.composite_name_window_pixmap(window, pixmap).map_err(XError::from)?;
@@ -328,11 +370,12 @@ fn read_own(x11: &X11, segments: &Segments, window: Window, place: &Place) -> Re
     }
     let size = size.reply().map_err(XError::from)?;
     let border = place.border;
-    let part = Part { x: border.cast_signed(), y: border.cast_signed(), width: place.width, height: place.height };
+    // The pixmap begins at the border's outer corner.
+    let shifted = Part { x: part.x + border.cast_signed(), y: part.y + border.cast_signed(), ..part };
     let fits = (size.width, size.height) == (place.width + 2 * border, place.height + 2 * border);
     let pixels = fits.then(|| {
-        segments.read(x11, pixmap, part, encoding.layout(), |rows| {
-            encoding.decode(rows, place.width.into(), place.height.into())
+        segments.read(x11, pixmap, shifted, encoding.layout(), |rows| {
+            encoding.decode(rows, part.width.into(), part.height.into())
         })
     });
     conn.free_pixmap(pixmap).map_err(XError::from)?;
@@ -340,14 +383,19 @@ fn read_own(x11: &X11, segments: &Segments, window: Window, place: &Place) -> Re
 }
 
 /// Without Composite: the pixels on the screen, if the whole window is there and uncovered.
-fn take_visible(x11: &X11, segments: &Segments, window: Window, place: &Place) -> Result<Pixels, NoPicture> {
-    let encoding = place.encoding(x11)?;
+fn take_visible(
+    x11: &X11,
+    segments: &Segments,
+    window: Window,
+    place: &Place,
+    part: Part,
+) -> Result<Pixels, NoPicture> {
+    let encoding = place.encoding(x11, part)?;
     let grabbed = || -> Result<Pixels, NoPicture> {
         if !covered_parts(x11, window, place)?.is_empty() {
             return Err(NoPicture::NotCapturable(COVERED));
         }
-        let part = Part { x: 0, y: 0, width: place.width, height: place.height };
-        let decode = |rows: &[u8]| encoding.decode(rows, place.width.into(), place.height.into());
+        let decode = |rows: &[u8]| encoding.decode(rows, part.width.into(), part.height.into());
         Ok(segments.read(x11, window, part, encoding.layout(), decode)?)
     };
     x11.conn.grab_server().map_err(XError::from)?;

@@ -133,6 +133,43 @@ impl Projection {
     }
 }
 
+/// How well a top level's extents fit an X window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fit {
+    /// In place and size.
+    Place,
+    /// In size only.
+    Size,
+    /// Not at all.
+    No,
+}
+
+/// How well extents in pixels of the screen (logical or device) fit a window: itself, with its decoration, or
+/// without its shadow.
+pub(crate) fn fit(extents: Extents, placement: Placement) -> Fit {
+    if !extents.is_real() {
+        return Fit::No;
+    }
+    let client = placement.client;
+    let mut best = Fit::No;
+    for scale in 1..=MAX_SCALE {
+        let screen = Projection { coordinates: Coordinates::Screen, scale, offset: (0, 0), proven: true };
+        let Some(seen) = screen.project_raw(extents) else { break };
+        let tolerance = if scale == 1 { 0 } else { 2 * scale };
+        let whole = WindowRect::new(client.x, client.y, client.width, client.height);
+        for form in [whole, grown(whole, placement.frame), shrunk(whole, placement.shadow)] {
+            if near(seen, form, tolerance) {
+                return Fit::Place;
+            }
+            let moved = WindowRect::new(form.x, form.y, seen.width, seen.height);
+            if near(moved, form, tolerance) {
+                best = Fit::Size;
+            }
+        }
+    }
+    best
+}
+
 /// Whether a top level, seen in pixels of the X window, is that window as its toolkit would describe it.
 fn agrees(seen: WindowRect, scale: i32, placement: Placement, gtk4: bool) -> bool {
     let client = placement.client;

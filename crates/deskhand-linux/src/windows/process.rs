@@ -39,8 +39,6 @@ pub(crate) enum Owner {
     OtherUser,
     /// A process with more privilege than this one.
     Elevated,
-    /// No process is proven, so nothing is known.
-    Unknown,
 }
 
 impl ProcessFacts {
