@@ -1,0 +1,163 @@
+//! Which desktop is meant.
+
+use std::fmt;
+
+use deskhand_contract::error::ErrorCode;
+
+use super::link::Unreachable;
+use crate::config::{Environment, file_name};
+use crate::providers::{self, PrivateDesktop};
+
+/// A desktop that can have a Runner.
+#[derive(Debug, Clone)]
+pub(crate) enum Desktop {
+    /// The user's own.
+    Own,
+    /// One that Deskhand started.
+    Private(PrivateDesktop),
+}
+
+/// Which desktop a caller wants.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) enum Choice {
+    /// The only private one, else the user's own.
+    #[default]
+    Default,
+    /// The user's own.
+    Current,
+    /// The private one of that name.
+    Named(String),
+}
+
+impl Choice {
+    /// Reads `--desktop`.
+    pub(crate) fn of(text: Option<&str>) -> Self {
+        match text {
+            None => Self::Default,
+            Some("current") => Self::Current,
+            Some(name) => Self::Named(name.to_owned()),
+        }
+    }
+
+    /// Finds the desktop.
+    ///
+    /// # Errors
+    /// Says which desktops there are, or how to start one.
+    pub(crate) fn find(&self, environment: &Environment) -> Result<Desktop, Unreachable> {
+        match self {
+            Self::Current => own(environment),
+            Self::Named(name) => {
+                let running = running(environment)?;
+                let names: Vec<String> = running.iter().map(|desktop| desktop.name.clone()).collect();
+                running.into_iter().find(|desktop| desktop.name == *name).map(Desktop::Private).ok_or_else(|| {
+                    let there = if names.is_empty() { "none runs".into() } else { names.join(", ") };
+                    unavailable(format!(
+                        "There is no private desktop of that name ({there}). Start one: deskhand desktop start --name NAME"
+                    ))
+                })
+            }
+            Self::Default => {
+                let mut running = running(environment)?;
+                match running.len() {
+                    1 => Ok(Desktop::Private(running.remove(0))),
+                    0 => own(environment),
+                    _ if own(environment).is_ok() => Ok(Desktop::Own),
+                    _ => {
+                        let names: Vec<&str> = running.iter().map(|desktop| desktop.name.as_str()).collect();
+                        Err(Unreachable::new(
+                            ErrorCode::ClientUnknown,
+                            format!("Several private desktops run ({}). Say which: --desktop NAME", names.join(", ")),
+                        ))
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::Current => f.write_str("current"),
+            Self::Named(name) => f.write_str(name),
+        }
+    }
+}
+
+impl Desktop {
+    /// The name of its Runner's socket, lock and log.
+    pub(crate) fn key(&self, environment: &Environment) -> String {
+        match self {
+            Self::Private(desktop) => file_name("private", &desktop.name),
+            Self::Own => match (&environment.wayland_display, &environment.display) {
+                (Some(wayland), _) => file_name("wayland", wayland),
+                (None, Some(display)) => file_name("x11", server(display)),
+                (None, None) => file_name("x11", "none"),
+            },
+        }
+    }
+
+    /// Whether Deskhand started it.
+    pub(crate) fn is_private(&self) -> bool {
+        matches!(self, Self::Private(_))
+    }
+
+    /// What its Runner's environment has and this process's may lack.
+    pub(crate) fn variables(&self) -> &[(String, String)] {
+        match self {
+            Self::Own => &[],
+            Self::Private(desktop) => &desktop.variables,
+        }
+    }
+
+    /// What selects it on a command line.
+    pub(crate) fn selector(&self) -> &str {
+        match self {
+            Self::Own => "current",
+            Self::Private(desktop) => &desktop.name,
+        }
+    }
+}
+
+/// Whether this process has a display of the user's.
+pub(crate) fn has_display(environment: &Environment) -> bool {
+    environment.display.is_some() || environment.wayland_display.is_some()
+}
+
+fn own(environment: &Environment) -> Result<Desktop, Unreachable> {
+    if has_display(environment) {
+        Ok(Desktop::Own)
+    } else {
+        Err(unavailable("There is no display here. Start a private desktop: deskhand desktop start".into()))
+    }
+}
+
+fn running(environment: &Environment) -> Result<Vec<PrivateDesktop>, Unreachable> {
+    providers::private_desktops(environment).map_err(|why| Unreachable::new(ErrorCode::Configuration, why))
+}
+
+fn unavailable(message: String) -> Unreachable {
+    Unreachable::new(ErrorCode::Unavailable, message)
+}
+
+/// A display's server: screens of one server are one desktop, so `:0.0` is `:0`.
+fn server(display: &str) -> &str {
+    match display.rsplit_once('.') {
+        Some((server, screen)) if server.contains(':') && screen.bytes().all(|byte| byte.is_ascii_digit()) => server,
+        _ => display,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn screens_of_one_server_are_one_desktop() {
+        assert_eq!(server(":0.0"), ":0");
+        assert_eq!(server(":0"), ":0");
+        assert_eq!(server("host.example:10.0"), "host.example:10");
+        assert_eq!(server("host.example:10"), "host.example:10");
+    }
+}

@@ -1,0 +1,145 @@
+//! From the start of the process to its end.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use deskhand_contract::limit::Limit;
+use deskhand_contract::provider::{Fault, Provider};
+use rustix::event::{PollFd, PollFlags, Timespec};
+
+use super::connection::{self, Shared};
+use super::engine::Engine;
+use super::life::Life;
+use super::socket::{Address, Taken, is_same_user};
+use crate::config::Places;
+
+/// How often the process looks whether it is still needed and its display is there.
+const LOOK: Duration = Duration::from_secs(2);
+/// How long the display may take to answer that look.
+const DISPLAY: Duration = Duration::from_secs(2);
+/// So many looks in a row without a display end the process.
+const MISSES: u32 = 2;
+/// How long running calls have to end once the process does.
+const LEAVING: Duration = Duration::from_millis(500);
+
+/// What a Runner is started with.
+#[derive(Debug)]
+pub(crate) struct Start {
+    /// Where its socket lies.
+    pub(crate) places: Places,
+    /// The name of its socket.
+    pub(crate) key: String,
+    /// Whether its desktop is one that Deskhand started.
+    pub(crate) private: bool,
+    /// How long it stays without anything to do.
+    pub(crate) idle: Duration,
+}
+
+/// How a Runner ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// Nobody needed it any more, or it was asked to end.
+    Unneeded,
+    /// Its display is gone.
+    DisplayGone,
+    /// Another one serves the desktop already.
+    Busy,
+    /// It could not begin; the text says why and the fix.
+    Failed(String),
+}
+
+/// Serves until nobody needs it. `ready` is called once it listens.
+pub(crate) fn run(start: &Start, ready: impl FnOnce()) -> Ended {
+    // The address first: whoever loses this race does nothing to the desktop.
+    let address = match Address::take(&start.places, &start.key) {
+        Ok(address) => address,
+        Err(Taken::Busy) => return Ended::Busy,
+        Err(Taken::Io(error)) => return Ended::Failed(format!("The Runner's socket cannot be made: {error}.")),
+    };
+    let provider = match crate::providers::provider(start.private) {
+        Ok(provider) => provider,
+        Err(why) => return Ended::Failed(why),
+    };
+    let shared = Arc::new(Shared { engine: Engine::new(Arc::clone(&provider)), life: Life::new() });
+    ready();
+    let ended = accept(&address, &shared, provider.as_ref(), start.idle);
+    drop(address);
+    shared.engine.stop();
+    let end = Instant::now() + LEAVING;
+    while shared.engine.live_calls() > 0 && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    ended
+}
+
+fn accept(address: &Address, shared: &Arc<Shared>, provider: &dyn Provider, idle: Duration) -> Ended {
+    let mut looked = Instant::now();
+    let mut misses = 0;
+    let look = LOOK.min(idle);
+    loop {
+        if shared.life.is_ending() {
+            return Ended::Unneeded;
+        }
+        wait(address, look);
+        loop {
+            match address.listener().accept() {
+                Ok((stream, _)) => welcome(stream, shared),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                // A front door that is gone again, or no descriptor left: the next look tries again.
+                Err(_) => break,
+            }
+        }
+        if looked.elapsed() < look {
+            continue;
+        }
+        looked = Instant::now();
+        if shared.life.is_idle_for(idle) {
+            return Ended::Unneeded;
+        }
+        match provider.displays(&Limit::after(DISPLAY)) {
+            Err(Fault::Backend(_)) => misses += 1,
+            _ => misses = 0,
+        }
+        if misses >= MISSES {
+            return Ended::DisplayGone;
+        }
+    }
+}
+
+fn welcome(stream: UnixStream, shared: &Arc<Shared>) {
+    if !is_same_user(&stream) {
+        return;
+    }
+    let Some(place) = shared.life.begin_connection() else {
+        return connection::turn_away(stream, "this Runner has as many connections as it can carry");
+    };
+    let shared = Arc::clone(shared);
+    // Without a thread the connection is dropped, which the front door sees and tries again.
+    let _ = std::thread::Builder::new().name("connection".into()).spawn(move || {
+        connection::serve(stream, &shared);
+        shared.life.touch();
+        drop(place);
+    });
+}
+
+fn wait(address: &Address, time: Duration) {
+    let mut polled = [PollFd::new(address.listener(), PollFlags::IN)];
+    let time = Timespec { tv_sec: time.as_secs() as i64, tv_nsec: i64::from(time.subsec_nanos()) };
+    // A signal that breaks the wait only makes the look come early.
+    let _ = rustix::event::poll(&mut polled, Some(&time));
+}
+
+/// What a Runner that a front door started says on its standard output, once; then that is closed.
+pub(crate) fn say(word: &str) {
+    let mut output = io::stdout().lock();
+    // Nobody may be listening any more.
+    let _ = output.write_all(word.as_bytes());
+    let _ = output.write_all(b"\n");
+    let _ = output.flush();
+    if let Ok(null) = File::options().write(true).open("/dev/null") {
+        let _ = rustix::stdio::dup2_stdout(&null);
+    }
+}

@@ -1,0 +1,3 @@
+//! The few native calls that need `unsafe`.
+
+pub(crate) mod descriptor;
