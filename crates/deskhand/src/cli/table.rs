@@ -57,6 +57,19 @@ fn of_reply(reply: &Reply, verdict: &Verdict) -> String {
                 ]
             }),
         ),
+        Reply::Applications(applications) => {
+            let mut text = rows(
+                &["APPLICATION", "NAME"],
+                applications
+                    .applications
+                    .iter()
+                    .map(|application| vec![application.application_id.to_string(), application.name.clone()]),
+            );
+            if applications.truncated {
+                let _ = writeln!(text, "{} of {} applications", applications.applications.len(), applications.count);
+            }
+            text
+        }
         Reply::AccessibilityStatus(status) => {
             let mut text = format!(
                 "{}; {} applications with a tree, {} that do not answer\n",

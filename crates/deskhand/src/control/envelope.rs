@@ -217,6 +217,7 @@ impl Serialize for Data {
                 Reply::Targets(body) => body.serialize(serializer),
                 Reply::Windows(body) => body.serialize(serializer),
                 Reply::Displays(body) => body.serialize(serializer),
+                Reply::Applications(body) => body.serialize(serializer),
                 Reply::AccessibilityStatus(body) => body.serialize(serializer),
                 Reply::Tree(body) => body.serialize(serializer),
                 Reply::Found(body) => body.serialize(serializer),

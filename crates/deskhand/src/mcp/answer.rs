@@ -32,6 +32,9 @@ fn summary(envelope: &crate::control::envelope::Envelope) -> String {
         Some(Reply::Targets(targets)) => format!("{} Runners", targets.targets.len()),
         Some(Reply::Windows(windows)) => format!("{} of {} windows", windows.windows.len(), windows.count),
         Some(Reply::Displays(displays)) => format!("{} of {} displays", displays.displays.len(), displays.count),
+        Some(Reply::Applications(applications)) => {
+            format!("{} of {} applications", applications.applications.len(), applications.count)
+        }
         Some(Reply::AccessibilityStatus(status)) => {
             if status.available {
                 "available".into()
