@@ -1,37 +1,118 @@
 //! The choice of a platform. The only file that knows which operating system this is.
 
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
+use deskhand_contract::error::CallError;
 use deskhand_contract::provider::Provider;
 use deskhand_contract::scope::{Capability, CapabilitySet};
+use deskhand_linux::desktop::{
+    self, DesktopName, DesktopRecord, DesktopState, Entry, Lease, Owner, Places, Size, StartOptions,
+};
+use deskhand_linux::{LinuxOptions, LinuxProvider};
 
-use crate::config::Environment;
-
-/// A private desktop that runs.
+/// A private desktop that is there.
 #[derive(Debug, Clone)]
 pub(crate) struct PrivateDesktop {
+    record: DesktopRecord,
+}
+
+/// Keeps a private desktop alive: it ends with this, and with this process.
+#[derive(Debug)]
+pub(crate) struct Hold {
+    _lease: Option<Lease>,
+}
+
+impl PrivateDesktop {
     /// Its name.
-    pub(crate) name: String,
+    pub(crate) fn name(&self) -> &str {
+        self.record.name.as_str()
+    }
+
+    /// Whether it can be used now.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.record.state == DesktopState::Ready
+    }
+
     /// Whether it ends with the process that started it (an agent host's own).
-    pub(crate) owned: bool,
-    /// What a process needs in its environment to be on it.
-    pub(crate) variables: Vec<(String, String)>,
+    pub(crate) fn is_owned(&self) -> bool {
+        self.record.owner.is_some()
+    }
+
+    /// Where its Runner listens.
+    pub(crate) fn runner_socket(&self) -> PathBuf {
+        self.record.runner_socket()
+    }
+
+    /// The whole environment of a process on it, from that of this process.
+    pub(crate) fn environment(&self) -> Vec<(OsString, OsString)> {
+        let base: Vec<_> = std::env::vars_os().collect();
+        desktop::whole_environment(&self.record, &base)
+    }
 }
 
 /// The private desktops of this user that run now.
 ///
 /// # Errors
-/// Says what cannot be read.
-pub(crate) fn private_desktops(_environment: &Environment) -> Result<Vec<PrivateDesktop>, String> {
-    Ok(Vec::new())
+/// Says what cannot be read, and the fix.
+pub(crate) fn private_desktops() -> Result<Vec<PrivateDesktop>, CallError> {
+    let records = desktop::list(&desktop_places())?;
+    let there = |record: &DesktopRecord| record.state != DesktopState::Ended;
+    Ok(records.into_iter().filter(there).map(|record| PrivateDesktop { record }).collect())
+}
+
+/// Starts a private desktop that ends with what is returned beside it, and with this process however that ends.
+///
+/// # Errors
+/// Says what is missing, and the fix.
+pub(crate) fn start_private(
+    name: Option<&str>,
+    size: &str,
+    within: Duration,
+) -> Result<(PrivateDesktop, Hold), CallError> {
+    let options = StartOptions {
+        name: name.map(DesktopName::parse).transpose()?,
+        size: Size::parse(size)?,
+        owner: Owner::Caller,
+        deadline: within,
+        ..StartOptions::new(supervisor_entry())
+    };
+    let started = desktop::start(&desktop_places(), &options)?;
+    Ok((PrivateDesktop { record: started.record }, Hold { _lease: started.lease }))
+}
+
+/// Whether a size reads as one.
+///
+/// # Errors
+/// Says how a size is written.
+pub(crate) fn check_size(size: &str) -> Result<(), CallError> {
+    Size::parse(size)?;
+    Ok(())
+}
+
+/// Where private desktops are kept.
+pub(crate) fn desktop_places() -> Places {
+    Places::of_environment(std::env::vars_os().collect())
+}
+
+/// How this program is executed again as a desktop's supervisor.
+pub(crate) fn supervisor_entry() -> Entry {
+    let program = crate::control::start::own_program().unwrap_or_else(|_| PathBuf::from("/proc/self/exe"));
+    Entry { program, leading: vec!["desktop".into(), "supervise".into()] }
 }
 
 /// The provider of the desktop that this process is on.
 ///
 /// # Errors
 /// Says what cannot be reached and the fix.
-pub(crate) fn provider(_private: bool) -> Result<Arc<dyn Provider>, String> {
-    Err("this build has no provider".into())
+pub(crate) fn provider(private: bool) -> Result<Arc<dyn Provider>, String> {
+    let options = LinuxOptions { private, ..LinuxOptions::default() };
+    match LinuxProvider::connect(options) {
+        Ok(provider) => Ok(Arc::new(provider)),
+        Err(fault) => Err(fault.to_string()),
+    }
 }
 
 /// What a Runner of this platform can do on a desktop where nothing is missing.

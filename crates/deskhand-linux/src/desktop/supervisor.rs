@@ -52,6 +52,11 @@ async fn live(mut record: DesktopRecord, orders: Orders, starter: UnixStream) ->
     let (ends, mut ended) = unbounded_channel();
     let children = Children::default();
     record.supervisor = Some(ProcessIdentity::own());
+    record.owner = match orders.owner {
+        OwnerWire::Nobody => None,
+        OwnerWire::Process(owner) => Some(owner),
+        OwnerWire::Caller => Some(record.starter),
+    };
     let watched = watch_signals(&children, &ends).and_then(|()| watch_others(&record, &orders, &starter, &ends));
     if watched.is_err() || record.write().is_err() {
         return ExitCode::FAILURE;

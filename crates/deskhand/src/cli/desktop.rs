@@ -1,8 +1,13 @@
 //! `deskhand desktop`
 
-use deskhand_contract::error::{CallError, ErrorCode, Exit, IsEffect};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use deskhand_contract::error::{CallError, ErrorCode, IsEffect};
 
 use super::Surroundings;
+use crate::providers;
 
 /// Start, list, watch and end private desktops: displays of their own, on which nothing of yours runs.
 #[derive(Debug, clap::Args)]
@@ -30,7 +35,7 @@ enum Verb {
         name: String,
         /// Write what it shows to this file, and end.
         #[arg(long, value_name = "FILE")]
-        png: Option<std::path::PathBuf>,
+        png: Option<PathBuf>,
     },
     /// Run a program on a private desktop.
     Exec {
@@ -38,31 +43,34 @@ enum Verb {
         name: String,
         /// The program and its arguments, after --.
         #[arg(last = true, required = true, value_name = "COMMAND")]
-        command: Vec<std::ffi::OsString>,
+        command: Vec<OsString>,
     },
     /// End a private desktop and everything on it.
     Stop {
         /// Its name.
         name: String,
     },
-    /// Hold a private desktop's processes. Started by `desktop start`.
+    /// Be one of a private desktop's own processes. Started by `desktop start`.
     #[command(hide = true)]
     Supervise {
-        /// What the supervisor is told.
-        #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
-        words: Vec<std::ffi::OsString>,
+        /// Which one.
+        role: OsString,
+        /// The desktop's directory.
+        directory: PathBuf,
     },
 }
 
-pub(super) fn run(surroundings: &Surroundings, desktop: Desktop) -> Exit {
+pub(super) fn run(surroundings: &Surroundings, desktop: Desktop) -> ExitCode {
     let name = match desktop.verb {
         Verb::Start { .. } => "desktop.start",
         Verb::List => "desktop.list",
         Verb::View { .. } => "desktop.view",
         Verb::Exec { .. } => "desktop.exec",
         Verb::Stop { .. } => "desktop.stop",
-        Verb::Supervise { .. } => "desktop.supervise",
+        Verb::Supervise { role, directory } => {
+            return deskhand_linux::desktop::run_supervisor(&providers::supervisor_entry(), &role, &directory);
+        }
     };
     let error = CallError::rejected(ErrorCode::ComputerPlatformUnsupported, "Not laid yet.", IsEffect::No);
-    surroundings.output.command(name, std::time::Duration::ZERO, Err(error))
+    ExitCode::from(surroundings.output.command(name, std::time::Duration::ZERO, Err(error)) as u8)
 }

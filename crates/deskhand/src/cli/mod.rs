@@ -91,7 +91,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Observe(observe::Observe(call)) | Command::Control(control::Control(call)) => {
             action::run(&surroundings, call)
         }
-        Command::Desktop(desktop) => desktop::run(&surroundings, desktop),
+        Command::Desktop(desktop) => return desktop::run(&surroundings, desktop),
         Command::Mcp(mcp) => mcp::run(&surroundings, mcp),
         Command::Stop(_) => stop::run(&surroundings),
         Command::Doctor(_) => doctor::run(&surroundings),

@@ -1,23 +1,18 @@
 //! `deskhand runner`
 
-use std::path::PathBuf;
-
 use deskhand_contract::error::{CallError, ErrorCode, Exit, IsEffect};
 use serde_json::json;
 
 use super::Surroundings;
-use crate::config::Places;
+use crate::control::link::Unreachable;
 use crate::runner::{self, Ended, Start};
 
 /// Serve a desktop in the foreground. Other commands start a Runner by themselves; this is for services.
 #[derive(Debug, clap::Args)]
 pub(super) struct Runner {
     /// Started by another command: leave its terminal and its descriptors.
-    #[arg(long, hide = true, requires = "directory")]
-    detached: bool,
-    /// Where that command looks for the socket.
     #[arg(long, hide = true)]
-    directory: Option<PathBuf>,
+    detached: bool,
 }
 
 pub(super) fn run(surroundings: &Surroundings, runner: &Runner) -> Exit {
@@ -28,14 +23,12 @@ pub(super) fn run(surroundings: &Surroundings, runner: &Runner) -> Exit {
     }
     let environment = &surroundings.environment;
     let end = (|| {
-        let places = match &runner.directory {
-            Some(directory) => Places::at(directory.clone()),
-            None => Places::prepare(environment).map_err(|why| (ErrorCode::Configuration, format!("{why}.")))?,
+        let desktop = surroundings.choice().find(environment).map_err(untold)?;
+        let start = Start {
+            files: desktop.runner_files(environment).map_err(untold)?,
+            private: desktop.is_private(),
+            idle: environment.idle,
         };
-        let desktop =
-            surroundings.choice().find(environment).map_err(|unreachable| (unreachable.code, unreachable.message))?;
-        let start =
-            Start { places, key: desktop.key(environment), private: desktop.is_private(), idle: environment.idle };
         match runner::run(&start, || {
             if runner.detached {
                 runner::say("ready")
@@ -64,4 +57,8 @@ pub(super) fn run(surroundings: &Surroundings, runner: &Runner) -> Exit {
             Err(CallError::rejected(code, message, IsEffect::No)),
         ),
     }
+}
+
+fn untold(unreachable: Unreachable) -> (ErrorCode, String) {
+    (unreachable.code, unreachable.message)
 }

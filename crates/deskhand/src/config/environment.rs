@@ -14,6 +14,8 @@ pub(crate) struct Environment {
     pub(crate) uid: u32,
     /// `XDG_RUNTIME_DIR`, where it is an absolute path.
     pub(crate) runtime_dir: Option<PathBuf>,
+    /// `DESKHAND_RUNTIME_DIR`, where it is an absolute path: what a private desktop sets for what runs on it.
+    pub(crate) deskhand_runtime_dir: Option<PathBuf>,
     /// `DISPLAY`, where it is not empty.
     pub(crate) display: Option<String>,
     /// `WAYLAND_DISPLAY`, where it is not empty.
@@ -31,9 +33,11 @@ impl Environment {
     pub(crate) fn read() -> Self {
         let words = |name| std::env::var_os(name).and_then(|value: OsString| value.into_string().ok());
         let given = |name| words(name).filter(|value| !value.is_empty());
+        let directory = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         Self {
             uid: rustix::process::getuid().as_raw(),
-            runtime_dir: std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute()),
+            runtime_dir: directory("XDG_RUNTIME_DIR"),
+            deskhand_runtime_dir: directory("DESKHAND_RUNTIME_DIR"),
             display: given("DISPLAY"),
             wayland_display: given("WAYLAND_DISPLAY"),
             desktop: given("DESKHAND_DESKTOP"),

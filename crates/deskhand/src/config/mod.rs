@@ -4,4 +4,4 @@ mod environment;
 mod places;
 
 pub(crate) use environment::Environment;
-pub(crate) use places::{Places, file_name};
+pub(crate) use places::{Places, RunnerFiles, file_name};

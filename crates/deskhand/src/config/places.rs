@@ -18,6 +18,24 @@ pub(crate) struct Places {
     runtime: PathBuf,
 }
 
+/// Where one Runner listens, and what lies beside that.
+#[derive(Debug, Clone)]
+pub(crate) struct RunnerFiles {
+    /// Its socket.
+    pub(crate) socket: PathBuf,
+    /// Its lock. It is never removed while the directory stands: a lock on a removed file locks nothing.
+    pub(crate) lock: PathBuf,
+    /// Its log.
+    pub(crate) log: PathBuf,
+}
+
+impl RunnerFiles {
+    /// Those of the Runner that listens at `socket`.
+    pub(crate) fn at(socket: PathBuf) -> Self {
+        Self { lock: socket.with_extension("lock"), log: socket.with_extension("log"), socket }
+    }
+}
+
 impl Places {
     /// Makes sure that the runtime directory exists, is this user's alone and is no symbolic link.
     ///
@@ -25,6 +43,10 @@ impl Places {
     /// Says which directory is wrong and what would mend it.
     pub(crate) fn prepare(environment: &Environment) -> Result<Self, String> {
         let uid = environment.uid;
+        if let Some(runtime) = &environment.deskhand_runtime_dir {
+            own_directory(runtime, uid)?;
+            return Ok(Self { runtime: runtime.clone() });
+        }
         if let Some(base) = &environment.runtime_dir {
             let runtime = base.join("deskhand");
             let fits = runtime.as_os_str().len() + 1 + MAX_NAME <= MAX_SOCKET_PATH;
@@ -38,29 +60,9 @@ impl Places {
         Ok(Self { runtime })
     }
 
-    /// A directory that a front door has prepared.
-    pub(crate) fn at(runtime: PathBuf) -> Self {
-        Self { runtime }
-    }
-
-    /// The runtime directory.
-    pub(crate) fn runtime(&self) -> &Path {
-        &self.runtime
-    }
-
-    /// The socket of the Runner `key`.
-    pub(crate) fn socket(&self, key: &str) -> PathBuf {
-        self.runtime.join(format!("{key}.sock"))
-    }
-
-    /// The lock of the Runner `key`. It is never removed: a lock on a removed file locks nothing.
-    pub(crate) fn lock(&self, key: &str) -> PathBuf {
-        self.runtime.join(format!("{key}.lock"))
-    }
-
-    /// The log of the Runner `key`.
-    pub(crate) fn log(&self, key: &str) -> PathBuf {
-        self.runtime.join(format!("{key}.log"))
+    /// The files of the Runner `key`.
+    pub(crate) fn runner(&self, key: &str) -> RunnerFiles {
+        RunnerFiles::at(self.runtime.join(format!("{key}.sock")))
     }
 }
 
@@ -107,22 +109,22 @@ mod tests {
     use super::*;
 
     fn environment(runtime_dir: &Path) -> Environment {
-        Environment { runtime_dir: Some(runtime_dir.to_owned()), ..Environment::read() }
+        Environment { runtime_dir: Some(runtime_dir.to_owned()), deskhand_runtime_dir: None, ..Environment::read() }
     }
 
     #[test]
     fn the_directory_is_made_private_and_a_strange_one_is_refused() {
         let home = tempfile::tempdir().unwrap();
         let places = Places::prepare(&environment(home.path())).unwrap();
-        assert_eq!(fs::metadata(places.runtime()).unwrap().mode() & 0o777, 0o700);
+        assert_eq!(fs::metadata(&places.runtime).unwrap().mode() & 0o777, 0o700);
         assert!(Places::prepare(&environment(home.path())).is_ok());
 
         use std::os::unix::fs::PermissionsExt as _;
-        fs::set_permissions(places.runtime(), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::set_permissions(&places.runtime, fs::Permissions::from_mode(0o755)).unwrap();
         assert!(Places::prepare(&environment(home.path())).unwrap_err().contains("chmod 700"));
 
         let linked = tempfile::tempdir().unwrap();
-        std::os::unix::fs::symlink(places.runtime(), linked.path().join("deskhand")).unwrap();
+        std::os::unix::fs::symlink(&places.runtime, linked.path().join("deskhand")).unwrap();
         assert!(Places::prepare(&environment(linked.path())).unwrap_err().contains("not a directory"));
     }
 
@@ -132,7 +134,7 @@ mod tests {
         let deep = home.path().join("x".repeat(90));
         fs::create_dir(&deep).unwrap();
         let places = Places::prepare(&environment(&deep)).unwrap();
-        assert!(places.socket(&file_name("x11", &"y".repeat(300))).as_os_str().len() <= MAX_SOCKET_PATH);
+        assert!(places.runner(&file_name("x11", &"y".repeat(300))).socket.as_os_str().len() <= MAX_SOCKET_PATH);
     }
 
     #[test]

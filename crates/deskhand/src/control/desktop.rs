@@ -5,7 +5,7 @@ use std::fmt;
 use deskhand_contract::error::ErrorCode;
 
 use super::link::Unreachable;
-use crate::config::{Environment, file_name};
+use crate::config::{Environment, Places, RunnerFiles, file_name};
 use crate::providers::{self, PrivateDesktop};
 
 /// A desktop that can have a Runner.
@@ -47,9 +47,9 @@ impl Choice {
         match self {
             Self::Current => own(environment),
             Self::Named(name) => {
-                let running = running(environment)?;
-                let names: Vec<String> = running.iter().map(|desktop| desktop.name.clone()).collect();
-                running.into_iter().find(|desktop| desktop.name == *name).map(Desktop::Private).ok_or_else(|| {
+                let running = running()?;
+                let names: Vec<String> = running.iter().map(|desktop| desktop.name().to_owned()).collect();
+                running.into_iter().find(|desktop| desktop.name() == name).map(Desktop::Private).ok_or_else(|| {
                     let there = if names.is_empty() { "none runs".into() } else { names.join(", ") };
                     unavailable(format!(
                         "There is no private desktop of that name ({there}). Start one: deskhand desktop start --name NAME"
@@ -57,13 +57,13 @@ impl Choice {
                 })
             }
             Self::Default => {
-                let mut running = running(environment)?;
+                let mut running = running()?;
                 match running.len() {
                     1 => Ok(Desktop::Private(running.remove(0))),
                     0 => own(environment),
                     _ if own(environment).is_ok() => Ok(Desktop::Own),
                     _ => {
-                        let names: Vec<&str> = running.iter().map(|desktop| desktop.name.as_str()).collect();
+                        let names: Vec<&str> = running.iter().map(PrivateDesktop::name).collect();
                         Err(Unreachable::new(
                             ErrorCode::ClientUnknown,
                             format!("Several private desktops run ({}). Say which: --desktop NAME", names.join(", ")),
@@ -86,16 +86,23 @@ impl fmt::Display for Choice {
 }
 
 impl Desktop {
-    /// The name of its Runner's socket, lock and log.
-    pub(crate) fn key(&self, environment: &Environment) -> String {
-        match self {
-            Self::Private(desktop) => file_name("private", &desktop.name),
+    /// Where its Runner's socket, lock and log lie.
+    ///
+    /// # Errors
+    /// Says which directory is wrong, and the fix.
+    pub(crate) fn runner_files(&self, environment: &Environment) -> Result<RunnerFiles, Unreachable> {
+        let key = match self {
+            // They go with the desktop's own directory.
+            Self::Private(desktop) => return Ok(RunnerFiles::at(desktop.runner_socket())),
             Self::Own => match (&environment.wayland_display, &environment.display) {
                 (Some(wayland), _) => file_name("wayland", wayland),
                 (None, Some(display)) => file_name("x11", server(display)),
                 (None, None) => file_name("x11", "none"),
             },
-        }
+        };
+        let places = Places::prepare(environment)
+            .map_err(|why| Unreachable::new(ErrorCode::Configuration, format!("{why}.")))?;
+        Ok(places.runner(&key))
     }
 
     /// Whether Deskhand started it.
@@ -103,19 +110,11 @@ impl Desktop {
         matches!(self, Self::Private(_))
     }
 
-    /// What its Runner's environment has and this process's may lack.
-    pub(crate) fn variables(&self) -> &[(String, String)] {
-        match self {
-            Self::Own => &[],
-            Self::Private(desktop) => &desktop.variables,
-        }
-    }
-
     /// What selects it on a command line.
     pub(crate) fn selector(&self) -> &str {
         match self {
             Self::Own => "current",
-            Self::Private(desktop) => &desktop.name,
+            Self::Private(desktop) => desktop.name(),
         }
     }
 }
@@ -133,8 +132,10 @@ fn own(environment: &Environment) -> Result<Desktop, Unreachable> {
     }
 }
 
-fn running(environment: &Environment) -> Result<Vec<PrivateDesktop>, Unreachable> {
-    providers::private_desktops(environment).map_err(|why| Unreachable::new(ErrorCode::Configuration, why))
+fn running() -> Result<Vec<PrivateDesktop>, Unreachable> {
+    let mut running = providers::private_desktops()?;
+    running.retain(PrivateDesktop::is_ready);
+    Ok(running)
 }
 
 fn unavailable(message: String) -> Unreachable {

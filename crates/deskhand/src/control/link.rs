@@ -91,6 +91,12 @@ impl Unreachable {
     }
 }
 
+impl From<CallError> for Unreachable {
+    fn from(error: CallError) -> Self {
+        Self { code: error.code, message: error.message }
+    }
+}
+
 /// Whether `kind` is an effect, in the contract's word.
 pub(crate) fn effect(kind: ActionKind) -> IsEffect {
     if kind.is_effect() { IsEffect::Yes } else { IsEffect::No }

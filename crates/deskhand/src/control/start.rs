@@ -15,7 +15,7 @@ use deskhand_contract::wire::{self, FromRunner, Mode, PROTOCOL, ToRunner};
 use super::desktop::Desktop;
 use super::link::{Connect, Link, Unreachable};
 use super::socket::{Missed, SocketLink};
-use crate::config::{Environment, Places};
+use crate::config::{Environment, RunnerFiles};
 
 /// How long a Runner may take to start.
 const STARTING: Duration = Duration::from_secs(15);
@@ -45,23 +45,20 @@ pub(crate) struct Local {
 
 impl Connect for Local {
     fn connect(&self) -> Result<Arc<dyn Link>, Unreachable> {
-        let places = Places::prepare(&self.environment)
-            .map_err(|why| Unreachable::new(ErrorCode::Configuration, format!("{why}.")))?;
         let desktop = (self.find)()?;
-        let key = desktop.key(&self.environment);
-        let socket = places.socket(&key);
+        let files = desktop.runner_files(&self.environment)?;
         let end = Instant::now() + STARTING;
         loop {
-            match SocketLink::connect(&socket, self.session.as_deref(), self.mode) {
+            match SocketLink::connect(&files.socket, self.session.as_deref(), self.mode) {
                 Ok(link) => return Ok(Arc::new(link)),
-                Err(Missed::Nobody) if Instant::now() < end => start(&desktop, &key, &places)?,
+                Err(Missed::Nobody) if Instant::now() < end => start(&desktop, &files)?,
                 Err(Missed::Nobody) => {
                     return Err(offline(format!(
                         "The Runner of this desktop starts and ends again. Its log: {}",
-                        places.log(&key).display()
+                        files.log.display()
                     )));
                 }
-                Err(Missed::Foreign(why)) => retire(&socket, &why)?,
+                Err(Missed::Foreign(why)) => retire(&files.socket, &why)?,
                 Err(Missed::Io(error)) => return Err(offline(format!("The Runner cannot be reached: {error}."))),
             }
         }
@@ -69,17 +66,18 @@ impl Connect for Local {
 }
 
 /// Starts the Runner and waits until it listens, or until another start of it does.
-fn start(desktop: &Desktop, key: &str, places: &Places) -> Result<(), Unreachable> {
+fn start(desktop: &Desktop, files: &RunnerFiles) -> Result<(), Unreachable> {
     let failed = |what: &str, error: &io::Error| {
         Unreachable::new(ErrorCode::Unavailable, format!("The Runner cannot be started: {what}: {error}."))
     };
-    let log = open_log(&places.log(key)).map_err(|error| failed("its log", &error))?;
+    let log = open_log(&files.log).map_err(|error| failed("its log", &error))?;
     let program = own_program().map_err(|error| failed("this program", &error))?;
-    let mut child = Command::new(program)
-        .args(["runner", "--detached", "--desktop", desktop.selector(), "--directory"])
-        .arg(places.runtime())
-        .env_remove("AT_SPI_BUS_ADDRESS")
-        .envs(desktop.variables().iter().map(|(name, value)| (name, value)))
+    let mut command = Command::new(program);
+    command.args(["runner", "--detached", "--desktop", desktop.selector()]);
+    if let Desktop::Private(private) = desktop {
+        command.env_clear().envs(private.environment());
+    }
+    let mut child = command
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -105,7 +103,7 @@ fn start(desktop: &Desktop, key: &str, places: &Places) -> Result<(), Unreachabl
             std::thread::sleep(PAUSE);
             Ok(())
         }
-        Ok("") => Err(offline(format!("The Runner ended while it started. Its log: {}", places.log(key).display()))),
+        Ok("") => Err(offline(format!("The Runner ended while it started. Its log: {}", files.log.display()))),
         Ok(why) => Err(Unreachable::new(ErrorCode::Unavailable, why)),
         Err(_) => Err(offline("The Runner did not start in time.".into())),
     }

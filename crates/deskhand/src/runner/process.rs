@@ -14,7 +14,7 @@ use super::connection::{self, Shared};
 use super::engine::Engine;
 use super::life::Life;
 use super::socket::{Address, Taken, is_same_user};
-use crate::config::Places;
+use crate::config::RunnerFiles;
 
 /// How often the process looks whether it is still needed and its display is there.
 const LOOK: Duration = Duration::from_secs(2);
@@ -28,10 +28,8 @@ const LEAVING: Duration = Duration::from_millis(500);
 /// What a Runner is started with.
 #[derive(Debug)]
 pub(crate) struct Start {
-    /// Where its socket lies.
-    pub(crate) places: Places,
-    /// The name of its socket.
-    pub(crate) key: String,
+    /// Where it listens.
+    pub(crate) files: RunnerFiles,
     /// Whether its desktop is one that Deskhand started.
     pub(crate) private: bool,
     /// How long it stays without anything to do.
@@ -54,7 +52,7 @@ pub(crate) enum Ended {
 /// Serves until nobody needs it. `ready` is called once it listens.
 pub(crate) fn run(start: &Start, ready: impl FnOnce()) -> Ended {
     // The address first: whoever loses this race does nothing to the desktop.
-    let address = match Address::take(&start.places, &start.key) {
+    let address = match Address::take(&start.files) {
         Ok(address) => address,
         Err(Taken::Busy) => return Ended::Busy,
         Err(Taken::Io(error)) => return Ended::Failed(format!("The Runner's socket cannot be made: {error}.")),

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use rustix::fs::FlockOperation;
 
-use crate::config::Places;
+use crate::config::RunnerFiles;
 
 /// A socket that only this process serves.
 #[derive(Debug)]
@@ -35,16 +35,16 @@ impl From<io::Error> for Taken {
 }
 
 impl Address {
-    /// Takes the address `key`. A socket that lies there without its lock held belongs to a dead process and
+    /// Takes the address. A socket that lies there without its lock held belongs to a dead process and
     /// is replaced.
-    pub(super) fn take(places: &Places, key: &str) -> Result<Self, Taken> {
-        let lock = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(places.lock(key))?;
+    pub(super) fn take(files: &RunnerFiles) -> Result<Self, Taken> {
+        let lock = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&files.lock)?;
         match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(rustix::io::Errno::WOULDBLOCK) => return Err(Taken::Busy),
             Err(error) => return Err(Taken::Io(error.into())),
         }
-        let path = places.socket(key);
+        let path = files.socket.clone();
         match fs::remove_file(&path) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -78,25 +78,23 @@ pub(super) fn is_same_user(stream: &UnixStream) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Environment;
 
     #[test]
     fn an_address_is_held_once_and_a_dead_socket_is_replaced() {
         let home = tempfile::tempdir().unwrap();
-        let environment = Environment { runtime_dir: Some(home.path().to_owned()), ..Environment::read() };
-        let places = Places::prepare(&environment).unwrap();
-        let first = Address::take(&places, "x11-a").unwrap();
-        assert!(matches!(Address::take(&places, "x11-a"), Err(Taken::Busy)));
-        assert!(Address::take(&places, "x11-b").is_ok());
-        assert!(is_same_user(&UnixStream::connect(places.socket("x11-a")).unwrap()));
+        let files = RunnerFiles::at(home.path().join("a.sock"));
+        let first = Address::take(&files).unwrap();
+        assert!(matches!(Address::take(&files), Err(Taken::Busy)));
+        assert!(Address::take(&RunnerFiles::at(home.path().join("b.sock"))).is_ok());
+        assert!(is_same_user(&UnixStream::connect(&files.socket).unwrap()));
         drop(first);
-        assert!(!places.socket("x11-a").exists());
+        assert!(!files.socket.exists());
 
         // What a killed Runner leaves: a socket without a listener, and a lock file that nobody holds.
-        drop(UnixListener::bind(places.socket("x11-a")).unwrap());
-        assert!(places.socket("x11-a").exists());
-        let second = Address::take(&places, "x11-a").unwrap();
-        assert!(UnixStream::connect(places.socket("x11-a")).is_ok());
+        drop(UnixListener::bind(&files.socket).unwrap());
+        assert!(files.socket.exists());
+        let second = Address::take(&files).unwrap();
+        assert!(UnixStream::connect(&files.socket).is_ok());
         drop(second);
     }
 }
