@@ -4,7 +4,7 @@ use deskhand_contract::error::Exit;
 use deskhand_contract::wire::Mode;
 
 use super::Surroundings;
-use crate::mcp;
+use crate::{mcp, providers};
 
 /// Speak MCP over standard input and output with one agent host.
 ///
@@ -29,6 +29,11 @@ enum ModeName {
 }
 
 pub(super) fn run(surroundings: &Surroundings, command: Mcp) -> Exit {
+    // A wrong size is told at the start, not at the first call.
+    if let Err(error) = providers::check_size(&command.size) {
+        surroundings.output.complaint(&format!("{}\n", error.message));
+        return error.code.exit();
+    }
     let mode = match command.mode {
         ModeName::Auto => Mode::Auto,
         ModeName::Ask => Mode::Ask,

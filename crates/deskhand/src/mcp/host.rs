@@ -10,6 +10,7 @@ use rmcp::service::ServerInitializeError;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
+use super::desktop::HostDesktop;
 use super::server::Server;
 use super::stdio::{self, Stdio};
 use crate::config::Environment;
@@ -47,18 +48,19 @@ pub(crate) fn serve(host: Host) -> Exit {
         // Whoever listens may be gone already.
         let _ = leave.send(true);
         std::thread::sleep(GONE);
+        // A private desktop of this host's ends with this process, whichever way that ends.
         std::process::exit(0);
     };
     let Ok(stdio) = Stdio::new(input, output, ended) else { return Exit::Internal };
-    let (choice, environment) = (host.choice, host.environment.clone());
-    let _ = host.size;
+    let desktop = Arc::new(HostDesktop::new(host.environment.clone(), host.choice, host.size));
+    let finder = Arc::clone(&desktop);
     let control = Arc::new(Control::new(Box::new(Local {
         environment: host.environment,
-        find: Box::new(move || choice.find(&environment)),
+        find: Box::new(move || finder.find()),
         session: host.session,
         mode: host.mode,
     })));
-    let server = Server::new(control, leaving, |_| true);
+    let server = Server::new(control, leaving, Arc::new(move || desktop.is_there()));
     runtime.block_on(async {
         tokio::select! {
             () = converse(server, stdio) => {}

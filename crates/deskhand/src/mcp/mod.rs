@@ -7,6 +7,7 @@
 mod answer;
 mod computer_control;
 mod computer_observe;
+mod desktop;
 mod host;
 mod schema;
 mod server;

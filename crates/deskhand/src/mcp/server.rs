@@ -51,14 +51,14 @@ pub(super) struct Server {
     /// Becomes true when the host has closed its end.
     leaving: watch::Receiver<bool>,
     /// Whether the Runner can be reached without starting a desktop first.
-    within_reach: fn(&Control) -> bool,
+    within_reach: Arc<dyn Fn() -> bool + Send + Sync>,
 }
 
 impl Server {
     pub(super) fn new(
         control: Arc<Control>,
         leaving: watch::Receiver<bool>,
-        within_reach: fn(&Control) -> bool,
+        within_reach: Arc<dyn Fn() -> bool + Send + Sync>,
     ) -> Self {
         Self { control, places: Arc::new(Semaphore::new(MAX_CALLS)), leaving, within_reach }
     }
@@ -81,7 +81,7 @@ impl Server {
         let control = Arc::clone(&self.control);
         let known = match control.known_target() {
             Some(target) => Some(target),
-            None if (self.within_reach)(&control) => {
+            None if (self.within_reach)() => {
                 let reached = tokio::task::spawn_blocking(move || control.target().ok());
                 tokio::time::timeout(LISTING, reached).await.ok().and_then(Result::ok).flatten()
             }
