@@ -1,7 +1,7 @@
 //! Brings a window to the front: the one effect of this part of the provider.
 //!
 //! With a window manager it is one request to it (as a pager, which it honours without second-guessing, and
-//! which also restores an icon and switches the workspace). Without one it is a raise and the input focus,
+//! which also restores an icon), after one for the window's workspace. Without one it is a raise and the input focus,
 //! as ICCCM has it. Whether the window is in front afterwards is for the runtime to see.
 
 use x11rb::connection::Connection as _;
@@ -14,6 +14,8 @@ use crate::sys::x11::{X11, XError};
 
 /// `_NET_ACTIVE_WINDOW`'s source indication of a pager.
 const PAGER: u32 = 2;
+/// `_NET_WM_DESKTOP` of a window on all workspaces.
+pub(crate) const ALL_WORKSPACES: u32 = u32::MAX;
 
 /// Asks for `window` to be in front. `managed` says whether a window manager that speaks EWMH runs.
 ///
@@ -48,9 +50,20 @@ pub(crate) enum Activation {
 }
 
 fn ask_manager(x11: &X11, window: Window) -> Result<(), XError> {
+    let theirs = property::ask(&x11.conn, window, x11.atoms._NET_WM_DESKTOP, 1)?;
+    let current = property::ask(&x11.conn, x11.root, x11.atoms._NET_CURRENT_DESKTOP, 1)?;
+    let mask = EventMask::SUBSTRUCTURE_REDIRECT | EventMask::SUBSTRUCTURE_NOTIFY;
+    if let (Some(theirs), Some(current)) = (property::word(theirs)?, property::word(current)?)
+        && theirs != current
+        && theirs != ALL_WORKSPACES
+    {
+        // Openbox and others only highlight a window elsewhere: the workspace is switched first, as pagers do.
+        let data = [theirs, x11rb::CURRENT_TIME, 0, 0, 0];
+        let event = ClientMessageEvent::new(32, x11.root, x11.atoms._NET_CURRENT_DESKTOP, data);
+        x11.conn.send_event(false, x11.root, mask, event)?;
+    }
     let event =
         ClientMessageEvent::new(32, window, x11.atoms._NET_ACTIVE_WINDOW, [PAGER, x11rb::CURRENT_TIME, 0, 0, 0]);
-    let mask = EventMask::SUBSTRUCTURE_REDIRECT | EventMask::SUBSTRUCTURE_NOTIFY;
     x11.conn.send_event(false, x11.root, mask, event)?;
     Ok(x11.conn.flush()?)
 }

@@ -10,6 +10,7 @@ use x11rb::connection::Connection as _;
 use x11rb::protocol::res::{self, ConnectionExt as _};
 use x11rb::protocol::xproto::{ConnectionExt as _, MapState, Window, WindowClass};
 
+use super::activate::ALL_WORKSPACES;
 use super::property;
 use crate::map::geometry::Edges;
 use crate::map::window::{DeclaredType, WindowKind, kind};
@@ -452,7 +453,6 @@ pub(crate) fn holder(x11: &X11, inner: Window, windows: &[XWindow]) -> Result<Op
 }
 
 fn visibility(viewable: bool, desk: &Desk, workspace: Option<u32>, wm_state: Option<u32>, hidden: bool) -> Visibility {
-    const ALL_WORKSPACES: u32 = u32::MAX;
     let elsewhere = match (workspace, desk.workspace) {
         (Some(theirs), Some(current)) => theirs != ALL_WORKSPACES && theirs != current,
         _ => false,

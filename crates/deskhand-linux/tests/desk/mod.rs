@@ -1,0 +1,291 @@
+//! A display for one test: an X server, perhaps a window manager, a message bus with accessibility, and the
+//! programs started on it. Everything ends with it.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::os::fd::AsRawFd as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use deskhand_contract::limit::Limit;
+use deskhand_contract::provider::{Bitmap, CaptureTarget, Provider as _, WindowFacts};
+use deskhand_linux::{LinuxOptions, LinuxProvider};
+
+/// Longest that anything in a test is waited for.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A running display.
+pub struct Desk {
+    pub display: String,
+    pub home: tempfile::TempDir,
+    variables: Vec<(String, String)>,
+    children: Vec<Child>,
+}
+
+/// How the display is.
+pub struct Shape {
+    pub size: &'static str,
+    pub manager: bool,
+    pub bus: bool,
+}
+
+impl Desk {
+    /// 1280x900x24 with openbox, without a bus.
+    pub fn managed() -> Self {
+        Self::start(&Shape { size: "1280x900x24", manager: true, bus: false })
+    }
+
+    /// The same without a window manager.
+    pub fn bare() -> Self {
+        Self::start(&Shape { size: "1280x900x24", manager: false, bus: false })
+    }
+
+    pub fn start(shape: &Shape) -> Self {
+        let home = tempfile::tempdir().expect("a temporary directory");
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        let mut server = Command::new("Xvfb");
+        let number = writer.as_raw_fd().to_string();
+        server.args(["-displayfd", &number, "-screen", "0", shape.size, "-nolisten", "tcp", "-noreset"]);
+        server.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        rustix::io::fcntl_setfd(&writer, rustix::io::FdFlags::empty()).expect("the write end stays open");
+        let server = spawn(&mut server);
+        drop(writer);
+        let mut line = String::new();
+        BufReader::new(reader).read_line(&mut line).expect("Xvfb says its display");
+        let display = format!(":{}", line.trim());
+        assert_ne!(display, ":", "Xvfb did not start");
+        let run = home.path().join("run");
+        std::fs::create_dir(&run).expect("a fresh directory");
+        let variables = [
+            ("DISPLAY", display.clone()),
+            ("HOME", home.path().display().to_string()),
+            ("XDG_RUNTIME_DIR", run.display().to_string()),
+            ("XDG_SESSION_TYPE", "x11".to_owned()),
+            ("GDK_BACKEND", "x11".to_owned()),
+            ("GSK_RENDERER", "cairo".to_owned()),
+            ("QT_QPA_PLATFORM", "xcb".to_owned()),
+            ("QT_LINUX_ACCESSIBILITY_ALWAYS_ON", "1".to_owned()),
+            ("LIBGL_ALWAYS_SOFTWARE", "1".to_owned()),
+            ("LC_ALL", "C.UTF-8".to_owned()),
+        ];
+        let variables = variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let mut desk = Self { display, home, variables, children: vec![server] };
+        if shape.bus {
+            desk.start_bus();
+        }
+        if shape.manager {
+            desk.run("openbox", &[]);
+            eventually("openbox is there", || {
+                desk.output("xprop", &["-root", "_NET_SUPPORTING_WM_CHECK"]).contains("window id")
+            });
+        }
+        desk
+    }
+
+    fn start_bus(&mut self) {
+        let mut bus = self.command("dbus-daemon", &["--session", "--nofork", "--print-address=1"]);
+        bus.stdout(Stdio::piped());
+        let mut bus = spawn(&mut bus);
+        let mut address = String::new();
+        let stdout = bus.stdout.take().expect("piped");
+        BufReader::new(stdout).read_line(&mut address).expect("the bus says its address");
+        self.children.push(bus);
+        self.variables.push(("DBUS_SESSION_BUS_ADDRESS".to_owned(), address.trim().to_owned()));
+        self.output(
+            "gdbus",
+            &[
+                "call",
+                "--session",
+                "--dest",
+                "org.a11y.Bus",
+                "--object-path",
+                "/org/a11y/bus",
+                "--method",
+                "org.a11y.Bus.GetAddress",
+            ],
+        );
+        for flag in ["IsEnabled", "ScreenReaderEnabled"] {
+            let method = "org.freedesktop.DBus.Properties.Set";
+            self.output(
+                "gdbus",
+                &[
+                    "call",
+                    "--session",
+                    "--dest",
+                    "org.a11y.Bus",
+                    "--object-path",
+                    "/org/a11y/bus",
+                    "--method",
+                    method,
+                    "org.a11y.Status",
+                    flag,
+                    "<true>",
+                ],
+            );
+        }
+    }
+
+    /// The value of one of its variables.
+    pub fn variable(&self, name: &str) -> Option<String> {
+        self.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+    }
+
+    pub fn command(&self, program: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        for name in ["WAYLAND_DISPLAY", "AT_SPI_BUS_ADDRESS", "DBUS_SESSION_BUS_ADDRESS", "XAUTHORITY"] {
+            command.env_remove(name);
+        }
+        command.args(arguments).envs(self.variables.iter().cloned()).current_dir(self.home.path());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+
+    /// Starts a program that ends with the desk; its pid.
+    pub fn run(&mut self, program: &str, arguments: &[&str]) -> u32 {
+        let mut command = self.command(program, arguments);
+        self.adopt(&mut command)
+    }
+
+    /// The same for a command made by hand.
+    pub fn adopt(&mut self, command: &mut Command) -> u32 {
+        let child = spawn(command);
+        let pid = child.id();
+        self.children.push(child);
+        pid
+    }
+
+    /// Writes a Python program and runs it with the system's interpreter.
+    pub fn python(&mut self, name: &str, source: &str) -> u32 {
+        let path = self.write(name, source);
+        self.run("/usr/bin/python3", &[&path])
+    }
+
+    pub fn write(&self, name: &str, text: &str) -> String {
+        let path = self.home.path().join(name);
+        std::fs::write(&path, text).expect("the directory is ours");
+        path.display().to_string()
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.home.path().join(name)
+    }
+
+    /// What a program prints.
+    pub fn output(&self, program: &str, arguments: &[&str]) -> String {
+        let mut command = self.command(program, arguments);
+        let output = command.stdout(Stdio::piped()).output().unwrap_or_else(|error| panic!("{program}: {error}"));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Ends a program that was started here.
+    pub fn end(&mut self, pid: u32) {
+        if let Some(at) = self.children.iter().position(|child| child.id() == pid) {
+            let mut child = self.children.remove(at);
+            end(&mut child);
+        }
+    }
+
+    pub fn provider(&self) -> LinuxProvider {
+        LinuxProvider::connect(self.options()).expect("the display is there")
+    }
+
+    pub fn options(&self) -> LinuxOptions {
+        LinuxOptions { display: Some(self.display.clone()), private: true, ..LinuxOptions::default() }
+    }
+
+    /// What must not change by an observation: the active window, the focus, the pointer and the stack.
+    pub fn sentinel(&self) -> String {
+        [
+            self.output("xprop", &["-root", "_NET_ACTIVE_WINDOW", "_NET_CLIENT_LIST_STACKING", "_NET_CURRENT_DESKTOP"]),
+            self.output("xdotool", &["getmouselocation"]),
+            self.output("xdotool", &["getwindowfocus"]),
+            self.output("xwininfo", &["-root", "-children"]),
+        ]
+        .concat()
+    }
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        // The server last, so that the others can still say goodbye.
+        while let Some(mut child) = self.children.pop() {
+            end(&mut child);
+        }
+    }
+}
+
+fn spawn(command: &mut Command) -> Child {
+    command.process_group(0);
+    command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"))
+}
+
+fn end(child: &mut Child) {
+    if let Some(group) = rustix::process::Pid::from_raw(child.id().cast_signed()) {
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// Waits until `test` holds.
+#[track_caller]
+pub fn eventually(what: &str, mut test: impl FnMut() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !test() {
+        assert!(Instant::now() < end, "never: {what}");
+        std::thread::sleep(Duration::from_millis(30));
+    }
+}
+
+pub fn limit() -> Limit {
+    Limit::after(PATIENCE)
+}
+
+/// Waits for the window with this title.
+#[track_caller]
+pub fn window(provider: &LinuxProvider, title: &str) -> WindowFacts {
+    let mut found = None;
+    eventually(&format!("a window titled {title:?}"), || {
+        let windows = provider.windows(&limit()).expect("the display is there");
+        found = windows.into_iter().find(|window| window.title == title);
+        found.is_some()
+    });
+    found.expect("just seen")
+}
+
+/// A window's picture.
+pub fn picture(provider: &LinuxProvider, window: &WindowFacts) -> Result<Bitmap, deskhand_contract::provider::Fault> {
+    provider.capture(&CaptureTarget::Window { window: &window.key, region: None }, &limit())
+}
+
+/// The colour at a point, as red, green, blue.
+pub fn colour(bitmap: &Bitmap, x: u32, y: u32) -> [u8; 3] {
+    let at = y as usize * bitmap.stride + x as usize * 4;
+    [bitmap.pixels[at + 2], bitmap.pixels[at + 1], bitmap.pixels[at]]
+}
+
+/// The smallest rectangle that holds every pixel of a colour: x, y, width, height.
+pub fn find_colour(bitmap: &Bitmap, wanted: [u8; 3]) -> Option<(u32, u32, u32, u32)> {
+    let mut edges: Option<(u32, u32, u32, u32)> = None;
+    for y in 0..bitmap.size.height {
+        for x in 0..bitmap.size.width {
+            if colour(bitmap, x, y) == wanted {
+                let (left, top, right, bottom) = edges.unwrap_or((x, y, x, y));
+                edges = Some((left.min(x), top.min(y), right.max(x), bottom.max(y)));
+            }
+        }
+    }
+    edges.map(|(left, top, right, bottom)| (left, top, right - left + 1, bottom - top + 1))
+}
+
+/// Reads a whole file, for fixtures' logs.
+pub fn read(path: &Path) -> String {
+    let mut text = String::new();
+    if let Ok(mut file) = std::fs::File::open(path) {
+        let _ = file.read_to_string(&mut text);
+    }
+    text
+}
