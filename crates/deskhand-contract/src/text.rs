@@ -7,7 +7,7 @@
 /// tag, or reorder what a person reads. A cut text ends in `…`.
 #[must_use]
 pub fn escape(text: &str, max: usize) -> String {
-    let mut shown = String::with_capacity(text.len().min(max * 4) + 2);
+    let mut shown = String::with_capacity(text.len().min(max.saturating_mul(4)) + 2);
     for (count, character) in text.chars().enumerate() {
         if count == max {
             shown.push('…');

@@ -8,6 +8,7 @@ pub mod desktop;
 mod map;
 mod provider;
 mod sys;
+pub mod toolkits;
 mod windows;
 mod x_server;
 

@@ -11,6 +11,7 @@ use deskhand_contract::scope::{Capability, CapabilitySet};
 use deskhand_linux::desktop::{
     self, DesktopName, DesktopRecord, DesktopState, Entry, Lease, Owner, Places, Size, StartOptions,
 };
+use deskhand_linux::toolkits::{ToolkitState, toolkits};
 use deskhand_linux::{LinuxOptions, LinuxProvider};
 
 /// A private desktop that is there.
@@ -127,4 +128,46 @@ pub(crate) const fn capabilities() -> CapabilitySet {
         Capability::ComputerScrollToElement,
         Capability::ComputerTextInput,
     ])
+}
+
+/// One thing that `doctor` looked at.
+#[derive(Debug, Clone, serde::Serialize)]
+pub(crate) struct Check {
+    /// What it is for: `private desktop`, `trees`.
+    pub(crate) part: &'static str,
+    /// What was looked for.
+    pub(crate) what: String,
+    /// `ready`, `missing`, `absent` (and not needed) or `recommended`.
+    pub(crate) state: &'static str,
+    /// What it is for, or what is wrong.
+    pub(crate) why: String,
+    /// The command or step that mends it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) fix: Option<String>,
+}
+
+/// What this platform needs, and whether it is here.
+pub(crate) fn checks() -> Vec<Check> {
+    let parts = desktop::requirements(&desktop_places()).into_iter().map(|need| Check {
+        part: "private desktop",
+        what: need.what.to_owned(),
+        state: match (&need.found, need.essential) {
+            (Some(_), _) => "ready",
+            (None, true) => "missing",
+            (None, false) => "recommended",
+        },
+        why: need.why.to_owned(),
+        fix: need.found.is_none().then(|| need.fix.to_owned()),
+    });
+    let trees = toolkits("/".as_ref()).into_iter().map(|toolkit| Check {
+        part: "trees",
+        what: toolkit.what.to_owned(),
+        state: match toolkit.state {
+            ToolkitState::Missing => "recommended",
+            state => state.name(),
+        },
+        why: toolkit.why.to_owned(),
+        fix: toolkit.fix.map(str::to_owned),
+    });
+    parts.chain(trees).collect()
 }
