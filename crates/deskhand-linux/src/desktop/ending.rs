@@ -1,7 +1,6 @@
 //! How a desktop ends: every process of it, then the files that are provably its own. The supervisor does it, the
 //! keeper where the supervisor was killed, and whoever lists desktops where both were.
 
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -132,6 +131,10 @@ impl Company<'_> {
 /// Removes the X server's lock and socket if a killed server of ours left them. Another server's are never touched: the
 /// lock must hold our server's pid and the socket must be the very file that ours made.
 fn remove_display_files(record: &DesktopRecord) {
+    // The socket first: while the lock stands, no other server takes the number.
+    if let Some(socket) = &record.display_socket {
+        socket.remove();
+    }
     let servers = record.parts.iter().filter(|part| part.role == PartRole::DisplayServer);
     for server in servers.map(|part| part.process) {
         // A living process of that pid is either our server, which still needs its lock, or somebody else's.
@@ -141,12 +144,6 @@ fn remove_display_files(record: &DesktopRecord) {
         for lock in locks_of(server.pid) {
             let _ = std::fs::remove_file(lock);
         }
-    }
-    if let Some(socket) = &record.display_socket
-        && std::fs::symlink_metadata(&socket.path)
-            .is_ok_and(|meta| meta.dev() == socket.device && meta.ino() == socket.inode)
-    {
-        let _ = std::fs::remove_file(&socket.path);
     }
 }
 

@@ -59,17 +59,16 @@ fn keep(entry: &Entry, directory: &Path) -> ExitCode {
 fn end_what_is_left(directory: &Path, id: &str, starter: UnixStream) {
     let Some(record) = DesktopRecord::read(directory).filter(|record| record.id == id) else { return };
     let tail = log::tail(&record.log());
+    if record.state == DesktopState::Ready {
+        registry::remember(&record, "its supervisor was killed");
+    }
     ending::clear(&record, Standing::Reaper, Grace::None);
-    match record.state {
-        DesktopState::Starting => {
+    if record.state == DesktopState::Starting {
             let message = match &*tail {
                 "" => "The desktop's supervisor ended while it was starting.".to_owned(),
                 tail => format!("The desktop's supervisor ended while it was starting. Its log ends: {tail}"),
             };
             let _ = wire::send(starter, &StartAnswer::Failed(DesktopError::new(Fault::StartFailed, message).into()));
-        }
-        DesktopState::Ready => registry::remember(&record, "its supervisor was killed"),
-        DesktopState::Ending | DesktopState::Ended => {}
     }
 }
 

@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -14,7 +13,6 @@ use x11rb::protocol::xproto::{AtomEnum, ChangeWindowAttributesAux, ConnectionExt
 
 use super::error::{DesktopError, Fault};
 use super::option::Size;
-use super::record::SocketFile;
 use super::requirement::DisplayServer;
 
 /// The X server's arguments. It writes the display number that it chose to its standard output.
@@ -79,13 +77,6 @@ pub(super) async fn first_line(pipe: OwnedFd) -> io::Result<String> {
         "" => Err(io::ErrorKind::UnexpectedEof.into()),
         text => Ok(text.to_owned()),
     }
-}
-
-/// The X server's socket as the file system knows it.
-pub(super) fn socket_file(folder: &Path, display: u16) -> Option<SocketFile> {
-    let path = folder.join(format!("X{display}"));
-    let meta = std::fs::symlink_metadata(&path).ok()?;
-    Some(SocketFile { path, device: meta.dev(), inode: meta.ino() })
 }
 
 /// Waits until a window manager says that it manages the display. Blocks; wants a thread of its own.

@@ -1,7 +1,7 @@
 //! What is known about one desktop: a file that its supervisor writes and everyone else reads.
 
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -118,6 +118,23 @@ pub struct SocketFile {
     pub device: u64,
     /// Its inode.
     pub inode: u64,
+    /// When its inode changed last, in seconds and nanoseconds since 1970: inodes are used again at once.
+    pub changed: (i64, i64),
+}
+
+impl SocketFile {
+    /// The socket that is at that path now.
+    pub(super) fn at(path: PathBuf) -> Option<Self> {
+        let meta = std::fs::symlink_metadata(&path).ok()?;
+        Some(Self { path, device: meta.dev(), inode: meta.ino(), changed: (meta.ctime(), meta.ctime_nsec()) })
+    }
+
+    /// Removes it if it is still the very same.
+    pub(super) fn remove(&self) {
+        if Self::at(self.path.clone()).as_ref() == Some(self) {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
 }
 
 impl DesktopRecord {

@@ -132,8 +132,8 @@ fn look(places: &Places, name: &DesktopName) -> Option<DesktopRecord> {
         return None;
     }
     let why = "its supervisor and its keeper were killed";
-    ending::clear(&record, ending::Standing::Visitor, ending::Grace::None);
     remember(&record, why);
+    ending::clear(&record, ending::Standing::Visitor, ending::Grace::None);
     None
 }
 

@@ -18,7 +18,7 @@ use super::ending::{self, Grace, Standing};
 use super::error::{DesktopError, Fault};
 use super::places::{Places, private_directory};
 use super::process::{ProcessIdentity, raw};
-use super::record::{DesktopRecord, DesktopState, Part, PartRole};
+use super::record::{DesktopRecord, DesktopState, Part, PartRole, SocketFile};
 use super::requirement::{Programs, data_folders};
 use super::wire::{self, Orders, OwnerWire, StartAnswer};
 use super::xauthority::Cookie;
@@ -78,10 +78,10 @@ async fn live(mut record: DesktopRecord, orders: Orders, starter: UnixStream) ->
         End::Asked | End::Owner => Grace::Asked(CLOSING_PATIENCE),
         End::Broken(_) => Grace::None,
     };
-    ending::clear(&desktop.record, Standing::Reaper, grace);
-    if let End::Broken(why) = end {
-        registry::remember(&desktop.record, &why);
+    if let End::Broken(why) = &end {
+        registry::remember(&desktop.record, why);
     }
+    ending::clear(&desktop.record, Standing::Reaper, grace);
     ExitCode::SUCCESS
 }
 
@@ -128,7 +128,7 @@ impl Desktop {
         let number = part::first_line(display).await.ok().and_then(|line| line.parse().ok());
         let number: u16 = number.ok_or_else(|| self.mute("The X server"))?;
         self.record.display = Some(number);
-        self.record.display_socket = part::socket_file(&places.x11_sockets, number);
+        self.record.display_socket = SocketFile::at(places.x11_sockets.join(format!("X{number}")));
         cookie.write(&self.record.xauthority(), Some(number))?;
         self.record.write()?;
 
