@@ -64,11 +64,11 @@ fn end_what_is_left(directory: &Path, id: &str, starter: UnixStream) {
     }
     ending::clear(&record, Standing::Reaper, Grace::None);
     if record.state == DesktopState::Starting {
-            let message = match &*tail {
-                "" => "The desktop's supervisor ended while it was starting.".to_owned(),
-                tail => format!("The desktop's supervisor ended while it was starting. Its log ends: {tail}"),
-            };
-            let _ = wire::send(starter, &StartAnswer::Failed(DesktopError::new(Fault::StartFailed, message).into()));
+        let message = match &*tail {
+            "" => "The desktop's supervisor ended while it was starting.".to_owned(),
+            tail => format!("The desktop's supervisor ended while it was starting. Its log ends: {tail}"),
+        };
+        let _ = wire::send(starter, &StartAnswer::Failed(DesktopError::new(Fault::StartFailed, message).into()));
     }
 }
 

@@ -156,7 +156,7 @@ fn take(places: &Places, name: &DesktopName, id: &str, size: Size) -> Result<Opt
         ended: None,
         size,
         directory: directory.clone(),
-        home: places.scratch.join(format!("deskhand-{name}-{id}")),
+        home: home(&places.scratch, id),
         runtime: places.runtime.clone(),
         starter: ProcessIdentity::own(),
         keeper: None,
@@ -183,6 +183,13 @@ fn take(places: &Places, name: &DesktopName, id: &str, size: Size) -> Result<Opt
         let _ = std::fs::remove_dir_all(&fresh);
     }
     placed
+}
+
+/// Short, because applications make sockets deep inside: Chromium's needs 49 bytes more and refuses to start otherwise.
+fn home(scratch: &Path, id: &str) -> PathBuf {
+    let roomy = scratch.as_os_str().len() <= MAX_SCRATCH_BYTES;
+    let scratch = if roomy { scratch } else { Path::new("/tmp") };
+    scratch.join(format!("deskhand-{}", &id[..12]))
 }
 
 fn ended(places: &Places) -> Vec<DesktopRecord> {
@@ -225,6 +232,7 @@ fn older_than(file: &Path, age: Duration) -> bool {
     modified.is_ok_and(|time| time.elapsed().is_ok_and(|passed| passed > age))
 }
 
+const MAX_SCRATCH_BYTES: usize = 36;
 const ENDED: &str = ".ended";
 const CLAIM_ATTEMPTS: u32 = 40;
 const ABANDONED_AFTER: Duration = Duration::from_secs(60);

@@ -145,7 +145,8 @@ pub(crate) fn processes() -> BTreeMap<u32, Seen> {
         let rest: Vec<_> = stat[stat.rfind(')')? + 2..].split(' ').collect();
         let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         let command = String::from_utf8_lossy(&command).replace('\0', " ");
-        let seen = Seen { parent: rest[1].parse().ok()?, state: rest[0].into(), start_time: rest[19].parse().ok()?, command };
+        let seen =
+            Seen { parent: rest[1].parse().ok()?, state: rest[0].into(), start_time: rest[19].parse().ok()?, command };
         Some((pid, seen))
     })
     .collect()
@@ -183,7 +184,11 @@ pub(crate) fn marked(record: &DesktopRecord) -> Vec<String> {
         let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         environment.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes())
     };
-    processes().into_iter().filter(|(pid, _)| carries(pid)).map(|(pid, seen)| format!("{pid} {}", seen.command)).collect()
+    processes()
+        .into_iter()
+        .filter(|(pid, _)| carries(pid))
+        .map(|(pid, seen)| format!("{pid} {}", seen.command))
+        .collect()
 }
 
 /// The files that a desktop may have made.
