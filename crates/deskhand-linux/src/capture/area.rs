@@ -48,11 +48,6 @@ impl Area {
         }
         self.rects = left;
     }
-
-    /// Whether any pixel is in `rect`.
-    pub(crate) fn touches(&self, rect: WindowRect) -> bool {
-        self.rects.iter().any(|own| own.intersection(rect).is_some())
-    }
 }
 
 /// The up to four pieces of `rect` around `cut`, which lies inside.
@@ -72,6 +67,8 @@ fn around(rect: WindowRect, cut: WindowRect, pieces: &mut Vec<WindowRect>) {
 
 #[cfg(test)]
 mod tests {
+    use deskhand_contract::geometry::WindowPoint;
+
     use super::*;
 
     fn pixels(area: &Area) -> u64 {
@@ -84,8 +81,8 @@ mod tests {
         assert_eq!(pixels(&area), 175);
         area.subtract(WindowRect::new(2, 2, 3, 3));
         assert_eq!(pixels(&area), 166);
-        assert!(!area.touches(WindowRect::new(3, 3, 1, 1)));
-        assert!(area.touches(WindowRect::new(4, 4, 2, 2)));
+        let holds = |x, y| area.rects().iter().any(|rect| rect.contains(WindowPoint::new(x, y)));
+        assert!(!holds(3, 3) && holds(5, 5) && holds(14, 14) && !holds(14, 0));
         area.subtract(WindowRect::new(-100, -100, 1_000, 1_000));
         assert!(area.is_empty());
     }

@@ -6,7 +6,7 @@ use x11rb::protocol::xproto::{ImageOrder, VisualClass, Visualid};
 use crate::sys::x11::X11;
 use crate::sys::x11_shm::Layout;
 
-/// A picture of opaque pixels: four bytes each (blue, green, red, 255), rows without padding.
+/// A picture of opaque pixels: four bytes each (blue, green, red, unused), rows without padding.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Pixels {
     pub(crate) width: u32,
@@ -70,10 +70,6 @@ impl Encoding {
         }
         if self.alpha {
             over_white(&mut bytes);
-        } else {
-            for pixel in bytes.chunks_exact_mut(4) {
-                pixel[3] = 255;
-            }
         }
         Pixels { width, height, bytes }
     }
@@ -144,7 +140,7 @@ mod tests {
     fn every_encoding_gives_the_same_colour() {
         let rgb = (0x00ff_0000, 0xff00, 0xff);
         let eight = encoding(32, 8, rgb).decode(&[3, 2, 1, 99, 6, 5, 4, 99], 2, 1);
-        assert_eq!(eight.bytes, [3, 2, 1, 255, 6, 5, 4, 255]);
+        assert_eq!(eight.bytes, [3, 2, 1, 99, 6, 5, 4, 99]);
         let padded = encoding(24, 8, rgb).decode(&[3, 2, 1, 6, 5, 4, 0, 0], 2, 1);
         assert_eq!(padded.bytes, [3, 2, 1, 255, 6, 5, 4, 255]);
         let mut big = encoding(32, 4, rgb);
