@@ -31,8 +31,15 @@ pub(super) enum End {
     Asked,
     /// Its owner ended.
     Owner,
-    /// By itself, with the reason.
-    Broken(String),
+    /// By itself: what died, and the reason in words.
+    Broken(Dead, String),
+}
+
+/// What a desktop cannot live without, causes before effects: the death of one ends those that stand on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Dead {
+    Keeper,
+    Part(PartRole),
 }
 
 /// Runs the supervisor of the desktop in that directory until the desktop is over.
@@ -74,11 +81,12 @@ async fn live(mut record: DesktopRecord, orders: Orders, starter: UnixStream) ->
     }
     let _ = wire::send(&starter, &StartAnswer::Ready(Box::new(desktop.record.clone())));
     let end = next(&mut ended).await;
+    let end = cause(end, &mut ended, &desktop.children).await;
     let grace = match &end {
         End::Asked | End::Owner => Grace::Asked(CLOSING_PATIENCE),
-        End::Broken(_) => Grace::None,
+        End::Broken(..) => Grace::None,
     };
-    if let End::Broken(why) = &end {
+    if let End::Broken(_, why) = &end {
         registry::remember(&desktop.record, why);
     }
     ending::clear(&desktop.record, Standing::Reaper, grace);
@@ -143,7 +151,8 @@ impl Desktop {
         self.record.accessibility_bus = Some(accessibility.address);
         if let Some(process) = accessibility.pid.and_then(ProcessIdentity::of) {
             self.note(PartRole::AccessibilityBus, "the accessibility bus", process);
-            watch_process(process, &self.ends, || End::Broken("the accessibility bus was ended".into()));
+            let dead = Dead::Part(PartRole::AccessibilityBus);
+            watch_process(process, &self.ends, move || End::Broken(dead, "the accessibility bus was ended".into()));
         }
         control::serve(&self.record, &self.children)
     }
@@ -242,7 +251,7 @@ impl Desktop {
         let ends = self.ends.clone();
         spawn_local(async move {
             if let Ok(exit) = end.await {
-                let _ = ends.send(End::Broken(format!("{name} {exit}")));
+                let _ = ends.send(End::Broken(Dead::Part(role), format!("{name} {exit}")));
             }
         });
         Ok(reader)
@@ -298,7 +307,7 @@ fn watch_others(
     ends: &UnboundedSender<End>,
 ) -> io::Result<()> {
     if let Some(keeper) = record.keeper {
-        watch_process(keeper, ends, || End::Broken("its keeper was killed".into()));
+        watch_process(keeper, ends, || End::Broken(Dead::Keeper, "its keeper was killed".into()));
     }
     match orders.owner {
         OwnerWire::Nobody => {}
@@ -334,11 +343,28 @@ async fn next(ended: &mut UnboundedReceiver<End>) -> End {
     ended.recv().await.unwrap_or(End::Asked)
 }
 
+/// Parts that stand on a dead one die with it, and may be noticed first. The cause is the first in the order of [`Dead`].
+async fn cause(first: End, ended: &mut UnboundedReceiver<End>, children: &Children) -> End {
+    if !matches!(first, End::Broken(..)) {
+        return first;
+    }
+    children.reap();
+    tokio::time::sleep(SETTLING).await;
+    let mut cause = first;
+    while let Ok(other) = ended.try_recv() {
+        let earlier = matches!((&other, &cause), (End::Broken(dead, _), End::Broken(known, _)) if dead < known);
+        if earlier {
+            cause = other;
+        }
+    }
+    cause
+}
+
 fn interrupted(end: End) -> DesktopError {
     let why = match end {
         End::Asked => "it was told to stop".to_owned(),
         End::Owner => "its owner ended".to_owned(),
-        End::Broken(why) => why,
+        End::Broken(_, why) => why,
     };
     DesktopError::new(Fault::StartFailed, format!("The desktop ended while it was starting: {why}."))
 }
@@ -349,6 +375,8 @@ fn with_log(message: String, record: &DesktopRecord) -> String {
         tail => format!("{message} The log ends: {tail}"),
     }
 }
+
+const SETTLING: Duration = Duration::from_millis(10);
 
 /// How long applications may take to close when a desktop is stopped.
 const CLOSING_PATIENCE: Duration = Duration::from_millis(700);
