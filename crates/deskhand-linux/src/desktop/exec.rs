@@ -45,7 +45,19 @@ pub fn exec_detached(record: &DesktopRecord, command: &Command) -> Result<Proces
         .write(true)
         .open("/dev/null")
         .map_err(|error| DesktopError::io("/dev/null cannot be opened", &error))?;
-    let (process, _) = order(record, command, [null.as_fd(); 3], Lifetime::Desktop)?;
+    exec_detached_with(record, command, [null.as_fd(); 3])
+}
+
+/// As [`exec_detached`], with these standard streams (input, output, error).
+///
+/// # Errors
+/// As [`exec_detached`].
+pub fn exec_detached_with(
+    record: &DesktopRecord,
+    command: &Command,
+    streams: [BorrowedFd<'_>; 3],
+) -> Result<ProcessIdentity, DesktopError> {
+    let (process, _) = order(record, command, streams, Lifetime::Desktop)?;
     Ok(process)
 }
 

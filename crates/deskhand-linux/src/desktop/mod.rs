@@ -39,7 +39,7 @@ mod xauthority;
 pub use children::Exit;
 pub use environment::{environment, whole as whole_environment};
 pub use error::{DesktopError, Fault};
-pub use exec::{Attached, Command, exec_attached, exec_detached};
+pub use exec::{Attached, Command, exec_attached, exec_detached, exec_detached_with};
 pub use keeper::run_supervisor;
 pub use option::{DesktopName, Entry, Owner, Size, StartOptions};
 pub use places::Places;

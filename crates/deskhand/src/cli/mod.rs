@@ -13,6 +13,7 @@ mod output;
 mod runner;
 mod stop;
 mod table;
+mod view;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
