@@ -51,7 +51,8 @@ pub(super) fn read(matches: &ArgMatches) -> Result<Call, clap::Error> {
     let kind = ActionKind::named(name).expect("subcommands are named as actions are");
     let mut arguments = Arguments::new();
     for used in kind.fields() {
-        if let Some(argument) = matches.get_one::<Given>(used.field.name) {
+        let id = id(used.field.name);
+        if let Some(argument) = matches.get_one::<Given>(&id) {
             arguments.set(used.field.name, argument.0.clone());
         }
     }
@@ -123,8 +124,7 @@ fn subcommand(kind: ActionKind) -> Command {
     }
     for used in kind.fields() {
         let field = used.field;
-        let flag = field.name.replace('_', "-");
-        let arg = Arg::new(field.name).long(flag).help(field.doc).allow_hyphen_values(true);
+        let arg = Arg::new(id(field.name)).long(flag(field.name)).help(field.doc).allow_hyphen_values(true);
         let arg = match field.kind {
             FieldKind::Surface
             | FieldKind::Element
@@ -166,7 +166,9 @@ fn subcommand(kind: ActionKind) -> Command {
                     ),
             )
             .arg(Arg::new("last-text").last(true).value_name("TEXT").help("The text, after --."))
-            .group(clap::ArgGroup::new("what").args(["text", "text-file", "last-text"]).required(true));
+            .group(
+                clap::ArgGroup::new("what").args([id("text"), "text-file".into(), "last-text".into()]).required(true),
+            );
     }
     if is_picture(kind) {
         command = command
@@ -186,6 +188,20 @@ fn subcommand(kind: ActionKind) -> Command {
             );
     }
     command
+}
+
+/// A field among clap's arguments, apart from those that every command takes.
+fn id(field: &str) -> String {
+    format!("field-{field}")
+}
+
+/// A field's flag.
+fn flag(field: &str) -> String {
+    match field {
+        // `--format` is the form of every answer; this is the form of a tree in it.
+        "format" => "tree-format".into(),
+        _ => field.replace('_', "-"),
+    }
 }
 
 /// An argument as it was given. `Debug` does not show a text.
@@ -350,6 +366,17 @@ mod tests {
         text_is(&["--", "-rf"], "-rf");
         text_is(&["--text", ""], "");
         text_is(&["--text", "a'b\"c$(x)\n"], "a'b\"c$(x)\n");
+    }
+
+    #[test]
+    fn no_field_takes_a_flag_that_every_command_has() {
+        for field in ActionKind::ALL.iter().flat_map(|kind| kind.fields()) {
+            let flag = flag(field.field.name);
+            assert!(
+                !["format", "desktop", "session", "out", "force", "text-file", "help"].contains(&flag.as_str()),
+                "{flag}"
+            );
+        }
     }
 
     #[test]

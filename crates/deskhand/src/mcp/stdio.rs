@@ -8,7 +8,7 @@ use std::io::{self, BufRead, BufReader};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rmcp::RoleServer;
-use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
 use rustix::io::fcntl_dupfd_cloexec;
 use serde_json::{Value, json};
@@ -18,6 +18,9 @@ use tokio::sync::{Mutex as AsyncMutex, mpsc};
 pub(super) const MAX_LINE: usize = 8 << 20;
 /// Lines that wait for a host which does not read.
 const MAX_WAITING: usize = 256;
+
+/// The methods that are served.
+const METHODS: [&str; 5] = ["initialize", "server/discover", "ping", "tools/list", "tools/call"];
 
 const PARSE_ERROR: i64 = -32_700;
 const INVALID_REQUEST: i64 = -32_600;
@@ -181,6 +184,13 @@ impl Inner {
         let Ok(message) = serde_json::from_value::<ClientJsonRpcMessage>(value) else {
             return Err((Some(id), INVALID_PARAMS, "The params are not those of this method."));
         };
+        // The SDK takes a known method with strange params for a method that it does not know.
+        if let JsonRpcMessage::Request(request) = &message
+            && let ClientRequest::CustomRequest(custom) = &request.request
+            && METHODS.contains(&custom.method.as_str())
+        {
+            return Err((Some(id), INVALID_PARAMS, "The params are not those of this method."));
+        }
         if !self.open().insert(id) {
             return Err((None, INVALID_REQUEST, "A request with this id is still under way."));
         }

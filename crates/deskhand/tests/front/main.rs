@@ -1,0 +1,12 @@
+//! The front doors as their users meet them: the built binary, real displays, real sockets.
+//!
+//! What is right is told by the protocol's own rules, the process table, the file system and the applications,
+//! never by Deskhand.
+
+mod cli;
+mod ending;
+mod runner;
+mod schema;
+mod support;
+mod tools;
+mod wire;
