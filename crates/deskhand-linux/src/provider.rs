@@ -13,7 +13,7 @@ use deskhand_contract::scope::{Capability, CapabilitySet};
 use crate::capture::display;
 use crate::capture::pixels::Pixels;
 use crate::capture::window::NoPicture;
-use crate::sys::x11::XError;
+use crate::sys::x11::{Deadline, XError};
 use crate::windows::activate::{Activation, activate};
 use crate::windows::enumerate::{XWindows, enumerate};
 use crate::windows::facts::{Listed, Listing};
@@ -62,16 +62,17 @@ impl LinuxProvider {
         self.own_processes.lock().unwrap_or_else(PoisonError::into_inner).push(pid);
     }
 
-    fn listing(&self) -> Result<Listing, Fault> {
+    fn listing(&self, limit: &Limit) -> Result<Listing, Fault> {
+        let _deadline = Deadline::at(limit.deadline);
         let own = self.own_processes.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let (windows, local) = self.ask(|server| Ok((enumerate(&server.x11)?, server.pids_are_ours)))?;
         Ok(Listing::of(windows, local, &own))
     }
 
     /// Finds a window by its key, and that it is still the same one.
-    fn listed(&self, key: &NativeKey) -> Result<Listed, Fault> {
+    fn listed(&self, key: &NativeKey, limit: &Limit) -> Result<Listed, Fault> {
         let key = WindowKey::from_native(key).ok_or(Fault::Gone)?;
-        self.listing()?.windows.into_iter().find(|listed| listed.key == key).ok_or(Fault::Gone)
+        self.listing(limit)?.windows.into_iter().find(|listed| listed.key == key).ok_or(Fault::Gone)
     }
 
     fn ask<T>(&self, question: impl Fn(&Arc<XServer>) -> Result<T, XError>) -> Result<T, Fault> {
@@ -116,15 +117,16 @@ impl Provider for LinuxProvider {
         Ok(AccessibilityStatus { available: false, applications: 0, unresponsive: 0, notes: Vec::new() })
     }
 
-    fn windows(&self, _limit: &Limit) -> Result<Vec<WindowFacts>, Fault> {
-        Ok(self.listing()?.facts())
+    fn windows(&self, limit: &Limit) -> Result<Vec<WindowFacts>, Fault> {
+        Ok(self.listing(limit)?.facts())
     }
 
     fn window(&self, window: &NativeKey, limit: &Limit) -> Result<WindowFacts, Fault> {
         self.windows(limit)?.into_iter().find(|facts| facts.key == *window).ok_or(Fault::Gone)
     }
 
-    fn displays(&self, _limit: &Limit) -> Result<Vec<DisplayFacts>, Fault> {
+    fn displays(&self, limit: &Limit) -> Result<Vec<DisplayFacts>, Fault> {
+        let _deadline = Deadline::at(limit.deadline);
         let displays = self.ask(|server| display::displays(&server.x11))?;
         let facts = displays.into_iter().map(|found| DisplayFacts {
             key: display_key(found.name),
@@ -151,15 +153,16 @@ impl Provider for LinuxProvider {
             return Dispatch::NotStarted(Fault::Cancelled);
         }
         match effect {
-            Effect::Activate => self.activate(target.window),
+            Effect::Activate => self.activate(target.window, limit),
             _ => Dispatch::NotStarted(no_trees()),
         }
     }
 
     fn capture(&self, target: &CaptureTarget<'_>, limit: &Limit) -> Result<Bitmap, Fault> {
+        let _deadline = Deadline::at(limit.deadline);
         match *target {
             CaptureTarget::Window { window, region } => {
-                let id = self.listed(window)?.window.id;
+                let id = self.listed(window, limit)?.window.id;
                 let (pixels, source) = self.picture(|server| {
                     let taken = server.pictures.take(&server.x11, &server.segments, id, region, limit);
                     server.release_when_idle();
@@ -193,8 +196,9 @@ impl Provider for LinuxProvider {
 }
 
 impl LinuxProvider {
-    fn activate(&self, window: &NativeKey) -> Dispatch {
-        let found = self.listed(window).and_then(|listed| Ok((listed.window.id, self.managed()?.managed)));
+    fn activate(&self, window: &NativeKey, limit: &Limit) -> Dispatch {
+        let _deadline = Deadline::at(limit.deadline);
+        let found = self.listed(window, limit).and_then(|listed| Ok((listed.window.id, self.managed()?.managed)));
         let (id, managed) = match found {
             Ok(found) => found,
             Err(fault) => return Dispatch::NotStarted(fault),

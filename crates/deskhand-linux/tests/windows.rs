@@ -259,3 +259,80 @@ fn changes_of_windows_end_a_wait() {
     assert!(provider.await_change(mark, Some(&appears.key), &limit()) > mark);
     window(&provider, "renamed");
 }
+
+#[test]
+fn a_stopped_server_costs_no_more_than_the_limit_and_serves_again() {
+    use std::time::{Duration, Instant};
+    let mut desk = Desk::bare();
+    tk(&mut desk, &["still here"]);
+    let provider = desk.provider();
+    let found = window(&provider, "still here");
+    desk::picture(&provider, &found).unwrap();
+    desk.signal_server(rustix::process::Signal::STOP);
+    let short = deskhand_contract::limit::Limit::after(Duration::from_millis(300));
+    let begin = Instant::now();
+    assert!(matches!(provider.windows(&short), Err(Fault::Backend(why)) if why.contains("does not answer")));
+    let short = deskhand_contract::limit::Limit::after(Duration::from_millis(300));
+    let target = EffectTarget { window: &found.key, element: None };
+    assert!(matches!(provider.perform(&target, &Effect::Activate, &short), Dispatch::NotStarted(_)));
+    assert!(begin.elapsed() < Duration::from_secs(5));
+    desk.signal_server(rustix::process::Signal::CONT);
+    assert_eq!(window(&provider, "still here").key, found.key);
+    desk::picture(&provider, &found).unwrap();
+}
+
+#[test]
+fn a_server_that_comes_back_is_served_again() {
+    let mut desk = Desk::bare();
+    tk(&mut desk, &["old"]);
+    let provider = desk.provider();
+    let old = window(&provider, "old");
+    desk.restart_server();
+    assert!(!provider.windows(&limit()).unwrap().iter().any(|window| window.title == "old"));
+    assert_eq!(provider.window(&old.key, &limit()), Err(Fault::Gone));
+    let mark = provider.change_mark();
+    tk(&mut desk, &["new"]);
+    let new = window(&provider, "new");
+    desk::picture(&provider, &new).unwrap();
+    assert!(new.key != old.key);
+    eventually("the watch is back", || provider.change_mark() > mark);
+}
+
+#[test]
+fn windows_that_come_and_go_meanwhile_do_no_harm() {
+    let mut desk = Desk::managed();
+    tk(&mut desk, &["steady"]);
+    let provider = desk.provider();
+    let steady = window(&provider, "steady");
+    let churn = r#"
+import tkinter, random
+root = tkinter.Tk(); root.withdraw()
+tops = []
+def step():
+    for _ in range(3):
+        top = tkinter.Toplevel(root); top.title("churn"); top.geometry("60x40+%d+%d" % (random.randint(0, 900), random.randint(0, 700)))
+        if random.random() < 0.4: top.overrideredirect(True)
+        tops.append(top)
+    while len(tops) > 12: tops.pop(random.randrange(len(tops))).destroy()
+    root.after(5, step)
+step(); root.mainloop()
+"#;
+    desk.python("churn.py", churn);
+    window(&provider, "churn");
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                for _ in 0..40 {
+                    let windows = provider.windows(&limit()).unwrap();
+                    assert!(windows.iter().any(|window| window.key == steady.key));
+                    for window in windows.iter().take(6) {
+                        match desk::picture(&provider, window) {
+                            Ok(_) | Err(Fault::Gone | Fault::NotCapturable(_)) => {}
+                            Err(fault) => panic!("{fault:?}"),
+                        }
+                    }
+                }
+            });
+        }
+    });
+}

@@ -364,9 +364,11 @@ fn read_own(
     let pixmap: Pixmap = conn.generate_id().map_err(XError::from)?;
     let named = conn.composite_name_window_pixmap(window, pixmap).map_err(XError::from)?;
     let size = conn.get_geometry(pixmap).map_err(XError::from)?;
-    if named.check().is_err() {
+    match named.check().map_err(XError::from) {
+        Err(error) if error.is_of_server() => return Err(error.into()),
         // Unmapped or destroyed since: the next look at its place says which.
-        return Ok(None);
+        Err(_) => return Ok(None),
+        Ok(()) => {}
     }
     let size = size.reply().map_err(XError::from)?;
     let border = place.border;

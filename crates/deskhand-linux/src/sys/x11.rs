@@ -3,6 +3,7 @@
 //! Owns: connecting, the atoms, which extensions the server has, and the split of X errors into "that window
 //! is gone" and "the server is gone". Knows nothing of windows' meaning.
 
+use std::cell::Cell;
 use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -186,7 +187,9 @@ pub(crate) enum XError {
     Gone,
     /// The server refused the request for another reason.
     Refused(ErrorKind),
-    /// The server cannot be reached, has gone, or was silent for too long. The connection is of no further use.
+    /// The server did not answer in time. The connection stays as it is: the server may be held by another client.
+    Silent,
+    /// The server cannot be reached or has gone. The connection is of no further use.
     Unreachable(String),
 }
 
@@ -195,6 +198,11 @@ impl XError {
     pub(crate) fn is_lost(&self) -> bool {
         matches!(self, Self::Unreachable(_))
     }
+
+    /// Whether the server itself is the trouble, and not the thing that was asked about.
+    pub(crate) fn is_of_server(&self) -> bool {
+        matches!(self, Self::Unreachable(_) | Self::Silent)
+    }
 }
 
 impl fmt::Display for XError {
@@ -202,6 +210,7 @@ impl fmt::Display for XError {
         match self {
             Self::Gone => write!(f, "the window is gone"),
             Self::Refused(kind) => write!(f, "the X server refused the request ({kind:?})"),
+            Self::Silent => f.write_str("the X server does not answer"),
             Self::Unreachable(reason) => write!(f, "the X server cannot be reached: {reason}"),
         }
     }
@@ -211,7 +220,10 @@ impl std::error::Error for XError {}
 
 impl From<ConnectionError> for XError {
     fn from(error: ConnectionError) -> Self {
-        Self::Unreachable(error.to_string())
+        match error {
+            ConnectionError::IoError(error) if error.kind() == io::ErrorKind::TimedOut => Self::Silent,
+            error => Self::Unreachable(error.to_string()),
+        }
     }
 }
 
@@ -252,6 +264,28 @@ pub(crate) enum Patience {
     Until(Arc<OwnedFd>),
 }
 
+thread_local! {
+    /// When the call that this thread is in must end. The wire's waits happen far below, in calls that know
+    /// no deadline.
+    static DEADLINE: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
+/// Bounds every wait of this thread on a server, until it is dropped.
+pub(crate) struct Deadline(Option<Instant>);
+
+impl Deadline {
+    /// No wait of this thread lasts beyond `end`.
+    pub(crate) fn at(end: Instant) -> Self {
+        Self(DEADLINE.replace(Some(end)))
+    }
+}
+
+impl Drop for Deadline {
+    fn drop(&mut self) {
+        DEADLINE.set(self.0);
+    }
+}
+
 /// The wire of a connection: every wait ends.
 pub(crate) struct DeadlineStream {
     inner: DefaultStream,
@@ -269,7 +303,13 @@ impl Stream for DeadlineStream {
         }
         let socket = PollFd::from_borrowed_fd(self.inner.as_fd(), flags);
         match &self.patience {
-            Patience::Within(limit) => poll_within(socket, *limit),
+            Patience::Within(limit) => match poll_within(socket, *limit) {
+                // Half a request may have gone out: nothing can follow it.
+                Err(error) if error.kind() == io::ErrorKind::TimedOut && mode.writable() => {
+                    Err(io::Error::new(io::ErrorKind::BrokenPipe, "it takes no more requests"))
+                }
+                result => result,
+            },
             Patience::Until(stop) => poll_until(socket, stop),
         }
     }
@@ -289,6 +329,7 @@ impl Stream for DeadlineStream {
 
 fn poll_within(socket: PollFd<'_>, limit: Duration) -> io::Result<()> {
     let end = Instant::now() + limit;
+    let end = DEADLINE.get().map_or(end, |deadline| deadline.min(end));
     let mut sockets = [socket];
     loop {
         let left = end.saturating_duration_since(Instant::now());

@@ -534,7 +534,7 @@ fn declared_type(atoms: &Atoms, atom: u32) -> Option<DeclaredType> {
 pub(crate) fn unless_gone<T>(answer: Result<T, XError>) -> Result<Option<T>, XError> {
     match answer {
         Ok(answer) => Ok(Some(answer)),
-        Err(error) if error.is_lost() => Err(error),
+        Err(error) if error.is_of_server() => Err(error),
         Err(_) => Ok(None),
     }
 }

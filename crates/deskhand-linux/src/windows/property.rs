@@ -25,7 +25,7 @@ pub(crate) fn answer<C: RequestConnection>(asked: Asked<'_, C>) -> Result<Option
     match asked.reply().map_err(XError::from) {
         Ok(reply) if reply.type_ == u32::from(AtomEnum::NONE) => Ok(None),
         Ok(reply) => Ok(Some(reply)),
-        Err(error) if error.is_lost() => Err(error),
+        Err(error) if error.is_of_server() => Err(error),
         Err(_) => Ok(None),
     }
 }

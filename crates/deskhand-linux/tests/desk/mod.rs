@@ -180,6 +180,26 @@ impl Desk {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
+    /// Sends the X server a signal.
+    pub fn signal_server(&self, signal: rustix::process::Signal) {
+        let pid = rustix::process::Pid::from_raw(self.children[0].id().cast_signed()).expect("a pid");
+        rustix::process::kill_process(pid, signal).expect("our child");
+    }
+
+    /// Kills the X server and starts another with the same number. What ran on it ends.
+    pub fn restart_server(&mut self) {
+        end(&mut self.children[0]);
+        for child in &mut self.children[1..] {
+            let _ = child.wait();
+        }
+        let socket = format!("/tmp/.X11-unix/X{}", self.display.trim_start_matches(':'));
+        let mut server = Command::new("Xvfb");
+        server.args([&self.display, "-screen", "0", "1280x900x24", "-nolisten", "tcp", "-noreset"]);
+        server.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        self.children[0] = spawn(&mut server);
+        eventually("the server is back", || std::os::unix::net::UnixStream::connect(&socket).is_ok());
+    }
+
     /// Ends a program that was started here.
     pub fn end(&mut self, pid: u32) {
         if let Some(at) = self.children.iter().position(|child| child.id() == pid) {
