@@ -17,7 +17,7 @@ use deskhand_linux::{LinuxOptions, LinuxProvider};
 /// A private desktop that is there.
 #[derive(Debug, Clone)]
 pub(crate) struct PrivateDesktop {
-    record: DesktopRecord,
+    record: Box<DesktopRecord>,
 }
 
 /// Keeps a private desktop alive: it ends with this, and with this process.
@@ -61,7 +61,7 @@ impl PrivateDesktop {
 pub(crate) fn private_desktops() -> Result<Vec<PrivateDesktop>, CallError> {
     let records = desktop::list(&desktop_places())?;
     let there = |record: &DesktopRecord| record.state != DesktopState::Ended;
-    Ok(records.into_iter().filter(there).map(|record| PrivateDesktop { record }).collect())
+    Ok(records.into_iter().filter(there).map(|record| PrivateDesktop { record: Box::new(record) }).collect())
 }
 
 /// Starts a private desktop that ends with what is returned beside it, and with this process however that ends.
@@ -81,7 +81,7 @@ pub(crate) fn start_private(
         ..StartOptions::new(supervisor_entry())
     };
     let started = desktop::start(&desktop_places(), &options)?;
-    Ok((PrivateDesktop { record: started.record }, Hold { _lease: started.lease }))
+    Ok((PrivateDesktop { record: Box::new(started.record) }, Hold { _lease: started.lease }))
 }
 
 /// Whether a size reads as one.

@@ -150,7 +150,6 @@ impl Inner {
     }
 
     /// The message of a line; nothing for one that needs no answer and means nothing here.
-    #[expect(clippy::type_complexity, reason = "the id, the code and the words of one error answer")]
     fn understand(&self, line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, (Option<RequestId>, i64, &'static str)> {
         let Ok(value) = serde_json::from_slice::<Value>(line) else {
             return Err((None, PARSE_ERROR, "The line is not JSON."));
