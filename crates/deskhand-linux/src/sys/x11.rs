@@ -7,6 +7,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -103,6 +104,23 @@ impl X11 {
     /// [`XError::Unreachable`] with the reason; never waits longer than a few [`ANSWER_WITHIN`].
     pub(crate) fn connect(display: Option<&str>) -> Result<Self, XError> {
         let (conn, screen) = open(display, Patience::Within(ANSWER_WITHIN))?;
+        Self::over(conn, screen)
+    }
+
+    /// Connects to the first screen of the server at the other end, with that cookie.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::connect`].
+    pub(crate) fn connect_with(socket: UnixStream, cookie: Vec<u8>) -> Result<Self, XError> {
+        let unreachable = |error: std::io::Error| XError::Unreachable(error.to_string());
+        let (inner, _peer) = DefaultStream::from_unix_stream(socket).map_err(unreachable)?;
+        let stream = DeadlineStream { inner, patience: Patience::Within(ANSWER_WITHIN) };
+        let name = b"MIT-MAGIC-COOKIE-1".to_vec();
+        Self::over(RustConnection::connect_to_stream_with_auth_info(stream, 0, name, cookie)?, 0)
+    }
+
+    fn over(conn: RustConnection<DeadlineStream>, screen: usize) -> Result<Self, XError> {
         let atoms = Atoms::new(&conn).map_err(XError::from)?;
         // Ask for all extensions before the first answer is awaited: one round trip, not five.
         for name in [

@@ -13,7 +13,7 @@ use deskhand_linux::desktop::{
 };
 use serde_json::{Value, json};
 
-use super::Surroundings;
+use super::{Surroundings, view};
 use crate::providers::{desktop_places, supervisor_entry};
 
 /// Start, list, watch and end private desktops: displays of their own, on which nothing of yours runs.
@@ -83,7 +83,14 @@ pub(super) fn run(surroundings: &Surroundings, desktop: Desktop) -> ExitCode {
             ("desktop.start", start(&size, name.as_deref(), display, owner_pid))
         }
         Verb::List => ("desktop.list", list()),
-        Verb::View { name, png } => ("desktop.view", super::view::run(surroundings, &name, png.as_deref())),
+        Verb::View { name, png: Some(file) } => {
+            ("desktop.view", ready(&name).and_then(|record| view::picture(&record, &file)))
+        }
+        Verb::View { name, png: None } => match ready(&name).and_then(|record| view::live(surroundings, &record)) {
+            // It has said where to look already.
+            Ok(exit) => return ExitCode::from(exit as u8),
+            Err(error) => ("desktop.view", Err(error)),
+        },
         Verb::Exec { name, detach: true, command } => ("desktop.exec", exec_detached(&name, command)),
         Verb::Exec { name, detach: false, command } => match exec_attached(&name, command) {
             // The program's output is the answer, its status the command's.
@@ -124,7 +131,7 @@ fn stop(name: &str) -> Result<Value, CallError> {
 }
 
 /// The desktop of that name, if it can be used.
-pub(super) fn ready(name: &str) -> Result<DesktopRecord, CallError> {
+fn ready(name: &str) -> Result<DesktopRecord, CallError> {
     Ok(private::find(&desktop_places(), &DesktopName::parse(name)?)?.ready()?)
 }
 
