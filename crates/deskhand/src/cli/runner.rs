@@ -28,6 +28,7 @@ pub(super) fn run(surroundings: &Surroundings, runner: &Runner) -> Exit {
             files: desktop.runner_files(environment).map_err(untold)?,
             private: desktop.is_private(),
             idle: environment.idle,
+            detached: runner.detached,
         };
         match runner::run(&start, || {
             if runner.detached {

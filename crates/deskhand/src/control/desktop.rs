@@ -119,6 +119,16 @@ impl Desktop {
     }
 }
 
+/// Every desktop of the user's: the private ones that run, and the one that this process is on.
+///
+/// # Errors
+/// Says what cannot be read, and the fix.
+pub(crate) fn all(environment: &Environment) -> Result<Vec<Desktop>, Unreachable> {
+    let mut desktops: Vec<Desktop> = running()?.into_iter().map(Desktop::Private).collect();
+    desktops.extend(own(environment));
+    Ok(desktops)
+}
+
 /// Whether this process has a display of the user's.
 pub(crate) fn has_display(environment: &Environment) -> bool {
     environment.display.is_some() || environment.wayland_display.is_some()

@@ -114,22 +114,6 @@ impl Control {
         }
     }
 
-    /// Stops every running call of every session of the desktop.
-    ///
-    /// # Errors
-    /// Says why no Runner could be told.
-    pub(crate) fn stop(&self) -> Result<Ending, Unreachable> {
-        let link = self.link()?;
-        let (sender, answers) = mpsc::sync_channel(1);
-        link.stop(Box::new(move |answer| {
-            let _ = sender.send(answer);
-        }));
-        answers
-            .recv_timeout(GRACE)
-            .map(|answer| answer.ending)
-            .map_err(|_| Unreachable::new(ErrorCode::ClientOffline, "The Runner did not answer."))
-    }
-
     /// What the Runner is and can do, reaching it where that is needed.
     ///
     /// # Errors

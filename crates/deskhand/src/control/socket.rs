@@ -182,6 +182,7 @@ fn missed(error: io::Error) -> Missed {
             Missed::Nobody
         }
         Kind::InvalidData => Missed::Foreign("the Runner's answer is not understood".into()),
+        Kind::WouldBlock | Kind::TimedOut => Missed::Io(io::Error::new(Kind::TimedOut, "it does not answer")),
         _ => Missed::Io(error),
     }
 }

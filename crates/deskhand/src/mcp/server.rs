@@ -8,13 +8,14 @@ use deskhand_contract::action::{ActionKind, Tool};
 use deskhand_contract::argument::{Argument, Arguments};
 use deskhand_contract::error::{CallError, ErrorCode};
 use deskhand_contract::limit::Cancel;
+use deskhand_contract::scope::{CapabilitySet, ScopeSet};
 use deskhand_contract::text::escape;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, Implementation, JsonObject, ListToolsResult,
-    PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig,
+    PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, SubscriptionFilter,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, model};
 use serde::Deserialize as _;
 use tokio::sync::{Semaphore, watch};
@@ -52,7 +53,12 @@ pub(super) struct Server {
     leaving: watch::Receiver<bool>,
     /// Whether the Runner can be reached without starting a desktop first.
     within_reach: Arc<dyn Fn() -> bool + Send + Sync>,
+    /// What the last list of tools was made for.
+    shown: Arc<watch::Sender<Shown>>,
 }
+
+/// What a list of tools was made for: none yet, a Runner, or what a Runner may turn out to be.
+type Shown = Option<(ScopeSet, CapabilitySet)>;
 
 impl Server {
     pub(super) fn new(
@@ -60,7 +66,8 @@ impl Server {
         leaving: watch::Receiver<bool>,
         within_reach: Arc<dyn Fn() -> bool + Send + Sync>,
     ) -> Self {
-        Self { control, places: Arc::new(Semaphore::new(MAX_CALLS)), leaving, within_reach }
+        let shown = Arc::new(watch::Sender::new(None));
+        Self { control, places: Arc::new(Semaphore::new(MAX_CALLS)), leaving, within_reach, shown }
     }
 
     /// The end of the wait for a call: the host took it back, or went away.
@@ -87,10 +94,33 @@ impl Server {
             }
             None => None,
         };
-        match known {
-            Some(target) => schema::tools(scopes::local(target.private), target.capabilities),
+        let (scopes, capabilities) = match known {
+            Some(target) => (scopes::local(target.private), target.capabilities),
             // Nothing is known yet: what a private desktop will be able to do.
-            None => schema::tools(scopes::local(true), providers::capabilities()),
+            None => (scopes::local(true), providers::capabilities()),
+        };
+        self.shown.send_if_modified(|shown| {
+            *shown = Some((scopes, capabilities));
+            false
+        });
+        schema::tools(scopes, capabilities)
+    }
+
+    /// Tells the host where the Runner turned out to be other than the list of tools says.
+    async fn correct_list(&self, context: &RequestContext<RoleServer>) {
+        let Some(target) = self.control.known_target() else { return };
+        let known = (scopes::local(target.private), target.capabilities);
+        let is_other = self.shown.send_if_modified(|shown| {
+            let is_other = shown.is_some_and(|shown| shown != known);
+            if is_other {
+                *shown = Some(known);
+            }
+            is_other
+        });
+        let has_session = context.protocol_version().is_some_and(|version| version.has_initialize());
+        if is_other && has_session {
+            // A host that has gone away hears nothing, which is all there is to say to it.
+            let _ = context.peer.notify_tool_list_changed().await;
         }
     }
 
@@ -137,13 +167,31 @@ impl Server {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build())
             .with_server_info(Implementation::new("deskhand", env!("CARGO_PKG_VERSION")).with_title("Deskhand"))
             .with_instructions(INSTRUCTIONS)
     }
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
         Cow::Borrowed(&VERSIONS)
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        Some(requested.clone())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let mut shown = self.shown.subscribe();
+        loop {
+            tokio::select! {
+                () = context.cancelled() => return Ok(()),
+                changed = shown.changed() => {
+                    if changed.is_err() || context.sink().notify_tool_list_changed().await.is_err() {
+                        return Ok(());
+                    }
+                }
+            }
+        }
     }
 
     async fn list_tools(
@@ -164,7 +212,10 @@ impl ServerHandler for Server {
             return Err(ErrorData::invalid_params(message, None));
         };
         match self.call(tool, request.arguments.unwrap_or_default(), &context).await {
-            Some(result) => Ok(result.into()),
+            Some(result) => {
+                self.correct_list(&context).await;
+                Ok(result.into())
+            }
             // Taken back: the SDK drops whatever is answered now.
             None => Err(ErrorData::internal_error("cancelled", None)),
         }

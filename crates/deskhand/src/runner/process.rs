@@ -25,6 +25,9 @@ const MISSES: u32 = 2;
 /// How long running calls have to end once the process does.
 const LEAVING: Duration = Duration::from_millis(500);
 
+/// Longest log, in bytes.
+const MAX_LOG: u64 = 1 << 20;
+
 /// What a Runner is started with.
 #[derive(Debug)]
 pub(crate) struct Start {
@@ -34,6 +37,8 @@ pub(crate) struct Start {
     pub(crate) private: bool,
     /// How long it stays without anything to do.
     pub(crate) idle: Duration,
+    /// Whether another command started it, with a log in place of standard error.
+    pub(crate) detached: bool,
 }
 
 /// How a Runner ended.
@@ -63,7 +68,7 @@ pub(crate) fn run(start: &Start, ready: impl FnOnce()) -> Ended {
     };
     let shared = Arc::new(Shared { engine: Engine::new(Arc::clone(&provider)), life: Life::new() });
     ready();
-    let ended = accept(&address, &shared, provider.as_ref(), start.idle);
+    let ended = accept(&address, &shared, provider.as_ref(), start);
     drop(address);
     shared.engine.stop();
     let end = Instant::now() + LEAVING;
@@ -73,10 +78,10 @@ pub(crate) fn run(start: &Start, ready: impl FnOnce()) -> Ended {
     ended
 }
 
-fn accept(address: &Address, shared: &Arc<Shared>, provider: &dyn Provider, idle: Duration) -> Ended {
+fn accept(address: &Address, shared: &Arc<Shared>, provider: &dyn Provider, start: &Start) -> Ended {
     let mut looked = Instant::now();
     let mut misses = 0;
-    let look = LOOK.min(idle);
+    let look = LOOK.min(start.idle);
     loop {
         if shared.life.is_ending() {
             return Ended::Unneeded;
@@ -94,7 +99,10 @@ fn accept(address: &Address, shared: &Arc<Shared>, provider: &dyn Provider, idle
             continue;
         }
         looked = Instant::now();
-        if shared.life.is_idle_for(idle) {
+        if start.detached {
+            bound_log();
+        }
+        if shared.life.is_idle_for(start.idle) {
             return Ended::Unneeded;
         }
         match provider.displays(&Limit::after(DISPLAY)) {
@@ -121,6 +129,15 @@ fn welcome(stream: UnixStream, shared: &Arc<Shared>) {
         shared.life.touch();
         drop(place);
     });
+}
+
+/// Empties the log that a front door made of standard error, once it has grown too long.
+fn bound_log() {
+    let Ok(log) = rustix::io::dup(io::stderr()).map(File::from) else { return };
+    if log.metadata().is_ok_and(|found| found.is_file() && found.len() > MAX_LOG) {
+        // It is appended to, so that what is written next stands at its beginning.
+        let _ = log.set_len(0);
+    }
 }
 
 fn wait(address: &Address, time: Duration) {

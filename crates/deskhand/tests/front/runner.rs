@@ -175,3 +175,38 @@ fn its_socket_and_directory_are_the_user_s_alone() {
     assert_eq!(mode(&record.runner_socket()), 0o600);
     assert_eq!(mode(record.runner_socket().parent().unwrap()), 0o700);
 }
+
+#[test]
+fn stop_reaches_every_runner_and_starts_none() {
+    let world = World::new();
+    assert_eq!(world.envelope(&["stop"]).0["data"]["stopped"], serde_json::json!([]));
+    let (first, second) = (world.desktop(), world.desktop());
+    assert_eq!(world.envelope(&["stop"]).0["data"]["stopped"], serde_json::json!([]));
+    assert!(world.runners().is_empty());
+    for record in [&first, &second] {
+        assert_eq!(world.envelope(&["--desktop", record.name.as_str(), "observe", "targets"]).1, 0);
+    }
+    let (all, exit) = world.envelope(&["stop"]);
+    assert_eq!((exit, all["data"]["stopped"].as_array().unwrap().len()), (0, 2), "{all}");
+    let (one, _) = world.envelope(&["stop", "--desktop", second.name.as_str()]);
+    assert_eq!(one["data"]["stopped"], serde_json::json!([second.name.as_str()]));
+    // Which of the two is meant must be said elsewhere.
+    let (unclear, exit) = world.envelope(&["observe", "windows"]);
+    assert_eq!(exit, 69, "{unclear}");
+    assert!(unclear["error"]["message"].as_str().unwrap().contains("--desktop"), "{unclear}");
+}
+
+#[test]
+fn a_stopped_runner_does_not_hang_a_call() {
+    let world = World::new();
+    world.desktop();
+    assert_eq!(world.envelope(&["observe", "targets"]).1, 0);
+    let runner = world.runners()[0];
+    signal(runner, "STOP");
+    let (envelope, exit) = world.envelope(&["observe", "windows"]);
+    assert_eq!(exit, 75, "{envelope}");
+    let (stop, exit) = world.envelope(&["stop"]);
+    assert_eq!(exit, 75, "{stop}");
+    signal(runner, "CONT");
+    assert_eq!(world.envelope(&["observe", "targets"]).1, 0);
+}
