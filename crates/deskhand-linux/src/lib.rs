@@ -3,6 +3,7 @@
 //! Knows nothing of grants, tools or the Runner. Start reading at `provider.rs`; `map/` holds the pure
 //! translation of native words, `sys/` the native calls.
 
+mod accessibility;
 mod capture;
 pub mod desktop;
 mod map;

@@ -6,10 +6,12 @@ use deskhand_contract::geometry::Size;
 use deskhand_contract::limit::Limit;
 use deskhand_contract::provider::{
     AccessibilityStatus, Bitmap, CaptureTarget, ChangeMark, Dispatch, DisplayFacts, Effect, EffectTarget, Fault,
-    NativeKey, NativeTree, NativeValue, Profile, Provider, Resolved, TreeAsk, WindowFacts,
+    NativeKey, NativeTree, NativeValue, Profile, Provider, Resolved, TreeAsk, TreeSupport, WindowFacts,
 };
 use deskhand_contract::scope::{Capability, CapabilitySet};
 
+use crate::accessibility::object::Object;
+use crate::accessibility::{Accessibility, Target};
 use crate::capture::display;
 use crate::capture::pixels::Pixels;
 use crate::capture::window::NoPicture;
@@ -18,6 +20,7 @@ use crate::windows::activate::{Activation, activate};
 use crate::windows::enumerate::{XWindows, enumerate};
 use crate::windows::facts::{Listed, Listing};
 use crate::windows::key::{WindowKey, display_key, display_of};
+use crate::windows::trees::{Trees, no_tree};
 use crate::windows::watch::Watch;
 use crate::x_server::{Lost, XServer, XServers};
 
@@ -26,6 +29,9 @@ use crate::x_server::{Lost, XServer, XServers};
 pub struct LinuxOptions {
     /// The X display, such as `:7`; `None` for what `DISPLAY` names.
     pub display: Option<String>,
+    /// Address of the session bus, behind which the accessibility bus is; `None` for what
+    /// `DBUS_SESSION_BUS_ADDRESS` names.
+    pub session_bus: Option<String>,
     /// Whether Deskhand started this desktop.
     pub private: bool,
     /// Processes that are parts of Deskhand and show windows (a panel, an indicator), with all that they start.
@@ -39,7 +45,8 @@ pub struct LinuxProvider {
     private: bool,
     own_processes: Mutex<Vec<u32>>,
     servers: XServers,
-    watch: Watch,
+    watch: Arc<Watch>,
+    trees: Trees,
 }
 
 impl LinuxProvider {
@@ -53,8 +60,17 @@ impl LinuxProvider {
         let servers = XServers::new(options.display.clone());
         let backend = |error: XError| unreachable(&display, &error);
         servers.live().map_err(backend)?;
-        let watch = Watch::begin(options.display).map_err(backend)?;
-        Ok(Self { display, private: options.private, own_processes: Mutex::new(options.own_processes), servers, watch })
+        let watch = Arc::new(Watch::begin(options.display).map_err(backend)?);
+        let session_bus = options.session_bus.or_else(|| std::env::var("DBUS_SESSION_BUS_ADDRESS").ok());
+        let woken = Arc::downgrade(&watch);
+        let wake = Arc::new(move || {
+            if let Some(watch) = woken.upgrade() {
+                watch.bump();
+            }
+        });
+        let trees = Trees::new(Accessibility::new(session_bus.filter(|address| !address.is_empty()), wake));
+        let own_processes = Mutex::new(options.own_processes);
+        Ok(Self { display, private: options.private, own_processes, servers, watch, trees })
     }
 
     /// Counts the windows of `pid`, and of all that it starts, as Deskhand's own from now on.
@@ -73,6 +89,40 @@ impl LinuxProvider {
     fn listed(&self, key: &NativeKey, limit: &Limit) -> Result<Listed, Fault> {
         let key = WindowKey::from_native(key).ok_or(Fault::Gone)?;
         self.listing(limit)?.windows.into_iter().find(|listed| listed.key == key).ok_or(Fault::Gone)
+    }
+
+    /// The tree of a window: joined before, or joined now.
+    fn target(&self, window: &NativeKey, limit: &Limit) -> Result<(WindowKey, Target), Fault> {
+        let key = WindowKey::from_native(window).ok_or(Fault::Gone)?;
+        let listing = self.listing(limit)?;
+        let listed = listing.windows.iter().find(|listed| listed.key == key).ok_or(Fault::Gone)?;
+        if let Some(target) = self.trees.known(key, &listed.window) {
+            return Ok((key, target));
+        }
+        let joined = self.trees.join(&listing, limit);
+        match self.trees.known(key, &listed.window) {
+            Some(target) => Ok((key, target)),
+            None => Err(no_tree(joined.get(&key))),
+        }
+    }
+
+    /// Asks something of a window's tree. Where the join was over (its accessible is gone, the window is not), it
+    /// is joined anew, once: a read may be repeated.
+    fn read_tree<T>(
+        &self,
+        window: &NativeKey,
+        limit: &Limit,
+        question: impl Fn(&Target) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let (key, target) = self.target(window, limit)?;
+        match question(&target) {
+            Err(Fault::Gone) => {
+                self.trees.forget(key);
+                let (_, again) = self.target(window, limit)?;
+                if again.top == target.top { Err(Fault::Gone) } else { question(&again) }
+            }
+            answer => answer,
+        }
     }
 
     fn ask<T>(&self, question: impl Fn(&Arc<XServer>) -> Result<T, XError>) -> Result<T, Fault> {
@@ -101,6 +151,10 @@ impl Provider for LinuxProvider {
                 Capability::ComputerSnapshotRegion,
                 Capability::ComputerDisplayObserve,
                 Capability::ComputerWindowActivate,
+                Capability::ComputerAccessibilityObserve,
+                Capability::ComputerControl,
+                Capability::ComputerScrollToElement,
+                Capability::ComputerTextInput,
             ]);
         }
         Profile {
@@ -113,12 +167,48 @@ impl Provider for LinuxProvider {
         }
     }
 
-    fn accessibility_status(&self, _limit: &Limit) -> Result<AccessibilityStatus, Fault> {
-        Ok(AccessibilityStatus { available: false, applications: 0, unresponsive: 0, notes: Vec::new() })
+    fn accessibility_status(&self, limit: &Limit) -> Result<AccessibilityStatus, Fault> {
+        let listing = self.listing(limit)?;
+        let mut notes = Vec::new();
+        let (available, applications, unresponsive) = match self.trees.accessibility.applications(limit) {
+            Ok(applications) => {
+                let silent = applications.iter().filter(|one| one.silent).count();
+                if silent > 0 {
+                    notes.push(format!(
+                        "{silent} of the applications do not answer; their windows have no tree until they do."
+                    ));
+                }
+                (true, applications.len(), silent)
+            }
+            Err(fault) => {
+                notes.push(fault.to_string());
+                (false, 0, 0)
+            }
+        };
+        let joined = self.trees.join(&listing, limit);
+        let bare = joined.values().filter(|support| matches!(support, TreeSupport::No(_))).count();
+        if available && bare > 0 {
+            notes.push(format!("{bare} windows have no semantic tree; windows says why for each."));
+        }
+        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        Ok(AccessibilityStatus {
+            available,
+            applications: count(applications),
+            unresponsive: count(unresponsive),
+            notes,
+        })
     }
 
     fn windows(&self, limit: &Limit) -> Result<Vec<WindowFacts>, Fault> {
-        Ok(self.listing(limit)?.facts())
+        let listing = self.listing(limit)?;
+        let mut joined = self.trees.join(&listing, limit);
+        let mut facts = listing.facts();
+        for (fact, listed) in facts.iter_mut().zip(&listing.windows) {
+            if let Some(support) = joined.remove(&listed.key) {
+                fact.tree = support;
+            }
+        }
+        Ok(facts)
     }
 
     fn window(&self, window: &NativeKey, limit: &Limit) -> Result<WindowFacts, Fault> {
@@ -136,16 +226,18 @@ impl Provider for LinuxProvider {
         Ok(facts.collect())
     }
 
-    fn tree(&self, _window: &NativeKey, _ask: &TreeAsk, _limit: &Limit) -> Result<Arc<NativeTree>, Fault> {
-        Err(no_trees())
+    fn tree(&self, window: &NativeKey, ask: &TreeAsk, limit: &Limit) -> Result<Arc<NativeTree>, Fault> {
+        self.read_tree(window, limit, |target| self.trees.accessibility.tree(target, ask, limit))
     }
 
-    fn resolve(&self, _window: &NativeKey, _element: &NativeKey, _limit: &Limit) -> Result<Resolved, Fault> {
-        Err(no_trees())
+    fn resolve(&self, window: &NativeKey, element: &NativeKey, limit: &Limit) -> Result<Resolved, Fault> {
+        let element = Object::from_native(element).ok_or(Fault::Gone)?;
+        self.read_tree(window, limit, |target| self.trees.accessibility.resolve(target, &element, limit))
     }
 
-    fn value(&self, _window: &NativeKey, _element: &NativeKey, _limit: &Limit) -> Result<NativeValue, Fault> {
-        Err(no_trees())
+    fn value(&self, window: &NativeKey, element: &NativeKey, limit: &Limit) -> Result<NativeValue, Fault> {
+        let element = Object::from_native(element).ok_or(Fault::Gone)?;
+        self.read_tree(window, limit, |target| self.trees.accessibility.value(target, &element, limit))
     }
 
     fn perform(&self, target: &EffectTarget<'_>, effect: &Effect, limit: &Limit) -> Dispatch {
@@ -154,7 +246,7 @@ impl Provider for LinuxProvider {
         }
         match effect {
             Effect::Activate => self.activate(target.window, limit),
-            _ => Dispatch::NotStarted(no_trees()),
+            effect => self.act(target, effect, limit),
         }
     }
 
@@ -196,6 +288,17 @@ impl Provider for LinuxProvider {
 }
 
 impl LinuxProvider {
+    /// An effect on an element. The window is joined before, as a read; the effect itself is never repeated.
+    fn act(&self, target: &EffectTarget<'_>, effect: &Effect, limit: &Limit) -> Dispatch {
+        let Some(element) = target.element.and_then(Object::from_native) else {
+            return Dispatch::NotStarted(Fault::Gone);
+        };
+        match self.target(target.window, limit) {
+            Ok((_, tree)) => self.trees.accessibility.perform(&tree, &element, effect, limit),
+            Err(fault) => Dispatch::NotStarted(fault),
+        }
+    }
+
     fn activate(&self, window: &NativeKey, limit: &Limit) -> Dispatch {
         let _deadline = Deadline::at(limit.deadline);
         let found = self.listed(window, limit).and_then(|listed| Ok((listed.window.id, self.managed()?.managed)));
@@ -255,8 +358,4 @@ fn unreachable(display: &str, error: &XError) -> Fault {
     } else {
         format!("{error} (display {display}); {fix}")
     })
-}
-
-fn no_trees() -> Fault {
-    Fault::Unsupported("the accessibility bus is not reachable; deskhand doctor says what is missing".to_owned())
 }

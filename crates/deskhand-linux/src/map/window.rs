@@ -130,7 +130,7 @@ fn compound(bytes: &[u8]) -> String {
         let set = if byte < 0x80 { left } else { right };
         rest = after;
         match set {
-            _ if byte < 0x20 || byte == 0x20 => text.push(char::from(byte)),
+            _ if byte <= 0x20 => text.push(char::from(byte)),
             Set::Ascii => text.push(char::from(byte & 0x7f)),
             Set::Latin1 => text.push(char::from(byte | 0x80)),
             Set::Other(width) => {

@@ -83,7 +83,7 @@ const RULES: &[Rule] = &[
     |window, top| same_process(window, top) && alike(window, top) && size(window, top),
     // What is left over of a process is a pair only if it is one window and one accessible, of one kind, and
     // the window shows: an accessible that is not shown fits anything.
-    |window, top| same_process(window, top) && alike(window, top) && !window.title.is_empty() == !top.name.is_empty(),
+    |window, top| same_process(window, top) && alike(window, top) && window.title.is_empty() == top.name.is_empty(),
     // No process is proven on one of the two sides (a proxy, a remote client): everything else must agree.
     |window, top| {
         (window.pid.is_none() || top.pid.is_none())

@@ -7,4 +7,5 @@ pub(crate) mod join;
 pub(crate) mod key;
 pub(crate) mod process;
 mod property;
+pub(crate) mod trees;
 pub(crate) mod watch;
