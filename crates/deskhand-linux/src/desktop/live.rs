@@ -124,19 +124,24 @@ async fn answer(mut stream: TcpStream, studio: &Studio) -> io::Result<()> {
 
 /// Sends a picture whenever what is shown has changed, and now and then when not, so that a dead browser is noticed.
 async fn show(mut stream: TcpStream, studio: &Studio) -> io::Result<()> {
-    let head =
-        format!("HTTP/1.1 200 OK\r\nContent-Type: multipart/x-mixed-replace; boundary={BOUNDARY}\r\n{COMMON}\r\n");
+    let kind = format!("multipart/x-mixed-replace; boundary={BOUNDARY}");
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n{COMMON}\r\n--{BOUNDARY}\r\n");
     send(&mut stream, head.as_bytes()).await?;
     let mut shown = 0;
     let mut last = Instant::now();
+    let mut repeated = true;
     loop {
         let Some((number, jpeg)) = studio.roll.latest().await else { return Ok(()) };
-        if number != shown || last.elapsed() > STILL {
-            (shown, last) = (number, Instant::now());
-            let head = format!("--{BOUNDARY}\r\nContent-Type: image/jpeg\r\nContent-Length: {}\r\n\r\n", jpeg.len());
+        let changed = number != shown;
+        // Chromium shows a part when the next one comes: the last of a movement is sent twice.
+        let pause = if repeated { STILL } else { FRAME };
+        if changed || last.elapsed() > pause {
+            (shown, last, repeated) = (number, Instant::now(), !changed);
+            let head = format!("Content-Type: image/jpeg\r\nContent-Length: {}\r\n\r\n", jpeg.len());
             send(&mut stream, head.as_bytes()).await?;
             send(&mut stream, &jpeg).await?;
-            send(&mut stream, b"\r\n").await?;
+            // Browsers show a part when they see that it has ended.
+            send(&mut stream, format!("\r\n--{BOUNDARY}\r\n").as_bytes()).await?;
         }
         tokio::time::sleep(FRAME).await;
     }
@@ -297,7 +302,7 @@ const COMMON: &str = "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff
 const CSP: &str = "Content-Security-Policy: default-src 'none'; img-src 'self'; style-src 'unsafe-inline'; \
     frame-ancestors 'none'; form-action 'none'; base-uri 'none'\r\n";
 const PAGE: &str = "<!doctype html><html lang=en><meta charset=utf-8><title>NAME · Deskhand</title>\
-    <style>html,body{margin:0;height:100%;background:#111}img{width:100%;height:100%;object-fit:contain}</style>\
+    <style>html,body{margin:0;height:100%;background:#111}img{display:block;width:100%;height:100%;object-fit:contain}</style>\
     <img src=/stream alt=\"The desktop NAME, view only\">";
 const FORBIDDEN: &str = "403 Forbidden";
 const BOUNDARY: &str = "deskhand-frame";

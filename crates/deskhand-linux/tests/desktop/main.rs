@@ -4,6 +4,7 @@
 mod applications;
 mod faults;
 mod life;
+mod view;
 mod world;
 
 /// Not a test: the entry through which this very program becomes a keeper or a supervisor.
