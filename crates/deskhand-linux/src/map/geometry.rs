@@ -286,28 +286,15 @@ mod tests {
                 (80, 94, 520, 68),
             ),
             ("gtk", "3.24.38", (0, 0, 310, 256), (660, 0, 620, 512), NONE, NONE, (45, 98, 260, 34), (90, 196, 520, 68)),
-            // GTK 4 with openbox's decoration, with its own and a solid rim (also at twice the size), and with its own
-            // and a shadow (this row by GTK's code, not measured: it needs a compositor).
-            (
-                "GTK",
-                "4.8.3",
-                (0, 0, 300, 200),
-                (490, 357, 300, 200),
-                OPENBOX,
-                NONE,
-                (57, 51, 226, 24),
-                (57, 51, 226, 24),
-            ),
-            (
-                "GTK",
-                "4.8.3",
-                (0, 0, 300, 200),
-                (400, 300, 352, 252),
-                NONE,
-                (26, 26, 23, 29),
-                (10, 10, 50, 20),
-                (36, 33, 50, 20),
-            ),
+            // GTK 3 with a shadow of its own, under xfwm4 with its compositor.
+            ("gtk", "3.24.38", (0, 0, 352, 299), (464, 303, 352, 299), NONE, (26, 26, 23, 29), (66, 117, 260, 32), (66, 117, 260, 32)),
+            // GTK 4 with openbox's decoration, with its own and a solid rim, and with its own and a shadow (xfwm4), each
+            // of the latter two also at twice the size.
+            ("GTK", "4.8.3", (0, 0, 300, 200), (490, 357, 300, 200), OPENBOX, NONE, (57, 51, 226, 24), (57, 51, 226, 24)),
+            ("GTK", "4.8.3", (0, 0, 290, 190), (395, 0, 300, 200), NONE, NONE, (40, 92, 250, 32), (45, 97, 250, 32)),
+            ("GTK", "4.8.3", (0, 0, 290, 190), (0, 500, 600, 400), NONE, NONE, (40, 92, 250, 32), (90, 194, 500, 64)),
+            ("GTK", "4.8.3", (0, 0, 300, 200), (476, 338, 328, 229), NONE, (14, 14, 12, 17), (40, 93, 260, 32), (54, 105, 260, 32)),
+            ("GTK", "4.8.3", (0, 0, 300, 200), (-28, 476, 656, 458), NONE, (28, 28, 24, 34), (40, 93, 260, 32), (108, 210, 520, 64)),
             // Qt answers in pixels of the screen, whatever it is asked for.
             (
                 "Qt",
