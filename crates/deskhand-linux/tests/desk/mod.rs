@@ -213,7 +213,15 @@ impl Desk {
     }
 
     pub fn options(&self) -> LinuxOptions {
-        LinuxOptions { display: Some(self.display.clone()), private: true, ..LinuxOptions::default() }
+        LinuxOptions {
+            display: Some(self.display.clone()),
+            // An address that leads nowhere keeps a test without a bus from finding another one.
+            session_bus: Some(
+                self.variable("DBUS_SESSION_BUS_ADDRESS").unwrap_or_else(|| "unix:path=/nonexistent".into()),
+            ),
+            private: true,
+            ..LinuxOptions::default()
+        }
     }
 
     /// What must not change by an observation: the active window, the focus, the pointer and the stack.
