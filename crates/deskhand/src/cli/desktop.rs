@@ -102,7 +102,12 @@ pub(super) fn run(surroundings: &Surroundings, desktop: Desktop) -> ExitCode {
             return private::run_supervisor(&supervisor_entry(), &role, &directory);
         }
     };
-    ExitCode::from(surroundings.output.command(name, begun.elapsed(), end) as u8)
+    let output = surroundings.output;
+    let exit = match name {
+        "desktop.list" | "desktop.view" => output.command(name, begun.elapsed(), end),
+        _ => output.effect(name, begun.elapsed(), end),
+    };
+    ExitCode::from(exit as u8)
 }
 
 fn start(size: &str, name: Option<&str>, display: Option<u16>, owner_pid: Option<u32>) -> Result<Value, CallError> {

@@ -70,9 +70,14 @@ impl Output {
         envelope.exit()
     }
 
-    /// Shows how one of the command line's own commands ended.
+    /// Shows how one of the command line's own reads ended.
     pub(super) fn command(self, name: &str, took: Duration, end: Result<Value, CallError>) -> Exit {
-        self.envelope(&Envelope::of_command(name, took, end))
+        self.envelope(&Envelope::of_read(name, took, end))
+    }
+
+    /// Shows how one of the command line's own effects ended.
+    pub(super) fn effect(self, name: &str, took: Duration, end: Result<Value, CallError>) -> Exit {
+        self.envelope(&Envelope::of_effect(name, took, end))
     }
 
     /// An answer as it is. A reader that has gone away is no trouble: the command has done its work.

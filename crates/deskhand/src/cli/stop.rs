@@ -23,7 +23,7 @@ pub(super) fn run(surroundings: &Surroundings) -> Exit {
     let begun = Instant::now();
     let end = stop(surroundings)
         .map_err(|unreachable| CallError::rejected(unreachable.code, unreachable.message, IsEffect::Yes));
-    surroundings.output.command("stop", begun.elapsed(), end)
+    surroundings.output.effect("stop", begun.elapsed(), end)
 }
 
 fn stop(surroundings: &Surroundings) -> Result<Value, Unreachable> {

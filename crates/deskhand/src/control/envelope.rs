@@ -6,7 +6,7 @@ use deskhand_contract::action::{ActionKind, Tool};
 use deskhand_contract::error::{CallError, ErrorCode, Exit};
 use deskhand_contract::id::ClientId;
 use deskhand_contract::reply::Reply;
-use deskhand_contract::verdict::{ExecutionState, Outcome, Verdict};
+use deskhand_contract::verdict::{ExecutionState, Outcome, Proof, Status, Verdict};
 use deskhand_contract::wire::{Ending, ErrorBody, RecoveryBody, RecoveryTrace};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -109,21 +109,44 @@ impl Envelope {
         }
     }
 
-    /// The end of one of the command line's own commands.
-    pub(crate) fn of_command(command: &str, took: Duration, end: Result<Value, CallError>) -> Self {
+    /// The end of one of the command line's own reads.
+    pub(crate) fn of_read(command: &str, took: Duration, end: Result<Value, CallError>) -> Self {
+        let done = Outcome::read(ExecutionState::Completed);
+        Self::of_command(command, took, ("read", done), end)
+    }
+
+    /// The end of one of the command line's own effects. It answers once it has seen the end itself.
+    pub(crate) fn of_effect(command: &str, took: Duration, end: Result<Value, CallError>) -> Self {
+        let proof = Proof::AuthoritativeResponse("what does it answered that it is done".into());
+        let done = Outcome::completed(Verdict::confirmed(proof));
+        // Such commands fail with errors of parts that do not know whether they were read or changed.
+        let end = end.map_err(|error| CallError {
+            outcome: match (error.outcome.verdict().status(), error.code) {
+                (Status::NotApplicable, ErrorCode::ProviderTimeout) => Outcome::unknown(error.code.name(), None),
+                (Status::NotApplicable, _) => Outcome::not_started(error.code.name()),
+                _ => error.outcome,
+            },
+            ..error
+        });
+        Self::of_command(command, took, ("service_state", done), end)
+    }
+
+    fn of_command(
+        command: &str,
+        took: Duration,
+        (effect, done): (&'static str, Outcome),
+        end: Result<Value, CallError>,
+    ) -> Self {
         match end {
-            Ok(value) => {
-                let outcome = Outcome::read(ExecutionState::Completed);
-                Self {
-                    ok: true,
-                    schema_version: SCHEMA_VERSION,
-                    command: command.to_owned(),
-                    meta: Meta::of_runtime(took, &outcome, "read"),
-                    data: Some(Data::Own(value)),
-                    error: None,
-                }
-            }
-            Err(error) => Self::refused(command, took, "read", error),
+            Ok(value) => Self {
+                ok: true,
+                schema_version: SCHEMA_VERSION,
+                command: command.to_owned(),
+                meta: Meta::of_runtime(took, &done, effect),
+                data: Some(Data::Own(value)),
+                error: None,
+            },
+            Err(error) => Self::refused(command, took, effect, error),
         }
     }
 
