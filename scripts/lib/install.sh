@@ -90,7 +90,7 @@ install_desktop() {
 # What the demo opens, and Python for the agent host that it plays.
 install_demo_applications() {
     install_packages "what the demo opens" \
-        python3 python3-gi gir1.2-gtk-3.0 gir1.2-gtk-4.0 python3-pyqt5 mousepad gnome-calculator imagemagick procps
+        python3 python3-gi gir1.2-gtk-3.0 gir1.2-gtk-4.0 gir1.2-atspi-2.0 python3-pyqt5 mousepad gnome-calculator imagemagick procps
 }
 
 # Real applications and independent witnesses for the tests.
