@@ -52,7 +52,10 @@ fn crates_see_only_what_the_table_allows() {
     assert!(allowed.is_empty(), "the table allows edges that no longer exist: {allowed:?}");
     for (what, knowers) in KNOWLEDGE {
         for knower in *knowers {
-            assert!(known.contains(&((*what).into(), (*knower).into())), "{knower} no longer uses {what}: mend the table");
+            assert!(
+                known.contains(&((*what).into(), (*knower).into())),
+                "{knower} no longer uses {what}: mend the table"
+            );
         }
     }
 }
@@ -150,7 +153,10 @@ fn relative_links_lead_somewhere() {
             assert!(there.exists(), "{path}: the link to {target} leads nowhere");
             if !anchor.is_empty() {
                 let headings = fs::read_to_string(&there).expect("a text");
-                assert!(headings.lines().any(|line| slug(line) == Some(anchor.to_owned())), "{path}: no heading {target}");
+                assert!(
+                    headings.lines().any(|line| slug(line) == Some(anchor.to_owned())),
+                    "{path}: no heading {target}"
+                );
             }
             followed += 1;
         }
