@@ -1,11 +1,13 @@
 //! The choice of a platform. The only file that knows which operating system this is.
 
 use std::ffi::OsString;
+use std::fs::File;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use deskhand_contract::error::CallError;
+use deskhand_contract::error::{CallError, ErrorCode, IsEffect};
 use deskhand_contract::provider::Provider;
 use deskhand_contract::scope::{Capability, CapabilitySet};
 use deskhand_linux::desktop::{
@@ -47,10 +49,19 @@ impl PrivateDesktop {
         self.record.runner_socket()
     }
 
-    /// The whole environment of a process on it, from that of this process.
-    pub(crate) fn environment(&self) -> Vec<(OsString, OsString)> {
-        let base: Vec<_> = std::env::vars_os().collect();
-        desktop::whole_environment(&self.record, &base)
+    /// Starts a program on it that ends with it, with that standard output and error.
+    ///
+    /// # Errors
+    /// Says why it cannot be started.
+    pub(crate) fn run(&self, argv: Vec<OsString>, output: OwnedFd, error: File) -> Result<(), CallError> {
+        let null = File::open("/dev/null").map_err(|error| {
+            let message = format!("/dev/null cannot be opened: {error}.");
+            CallError::rejected(ErrorCode::Unavailable, message, IsEffect::No)
+        })?;
+        let environment = std::env::vars_os().collect();
+        let command = desktop::Command { argv, environment, directory: "/".into() };
+        desktop::exec_detached_with(&self.record, &command, [null.as_fd(), output.as_fd(), error.as_fd()])?;
+        Ok(())
     }
 }
 

@@ -15,7 +15,7 @@ use super::option::Entry;
 use super::process::{ProcessIdentity, raw};
 use super::record::{DesktopRecord, DesktopState};
 use super::wire::{self, StartAnswer};
-use super::{log, registry, supervisor};
+use super::{log, registry, supervisor, sys};
 
 /// Runs a process of a desktop: the last two arguments that [`start`](super::start) added to `entry` are its role and its
 /// directory. It returns when the desktop is over. Call it first thing in `main`, before any thread is started.
@@ -32,6 +32,7 @@ pub(super) const KEEPER: &str = "keeper";
 const SUPERVISOR: &str = "supervisor";
 
 fn keep(entry: &Entry, directory: &Path) -> ExitCode {
+    sys::close_inherited();
     // A session of its own, so that no signal to the starter's terminal or group ends it.
     let _ = rustix::process::setsid();
     let _ = std::env::set_current_dir("/");

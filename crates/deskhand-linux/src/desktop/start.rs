@@ -63,11 +63,12 @@ fn launch(
 ) -> Result<Started, DesktopError> {
     let system = |error: std::io::Error| DesktopError::io("The desktop's supervisor cannot be started", &error);
     let (ours, theirs) = UnixStream::pair().map_err(system)?;
-    let mut keeper = Command::new(&options.entry.program);
-    keeper.args(&options.entry.leading).arg(KEEPER).arg(&record.directory);
-    keeper.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut keeper = keeper.spawn().map_err(system)?;
-    // The command holds the other end; it must be closed here, or a keeper that dies is never noticed.
+    let mut command = Command::new(&options.entry.program);
+    command.args(&options.entry.leading).arg(KEEPER).arg(&record.directory);
+    command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut keeper = command.spawn().map_err(system)?;
+    // It holds the other end: while it did, the keeper's death would not be noticed.
+    drop(command);
     let orders = Orders {
         owner,
         display: options.display,

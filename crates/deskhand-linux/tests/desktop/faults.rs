@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
-use deskhand_linux::desktop::{self, DesktopName, Fault, Owner, StartOptions};
+use deskhand_linux::desktop::{self, DesktopName, Entry, Fault, Owner, StartOptions};
 
 use crate::world::{World, failure, named, options};
 
@@ -177,4 +177,15 @@ fn a_program_that_is_not_there_is_said_not_to_be() {
     let huge = "x".repeat(5_000_000);
     assert_eq!(fault(&["true", &huge]), Fault::BadCommand);
     world.stop(&record);
+}
+
+#[test]
+fn a_keeper_that_dies_at_once_is_noticed_at_once() {
+    let world = World::new();
+    let entry = Entry { program: "/bin/false".into(), leading: Vec::new() };
+    let begun = std::time::Instant::now();
+    let error = failure(desktop::start(&world.places, &StartOptions { entry, ..options() }));
+    assert_eq!(error.fault, Fault::StartFailed);
+    assert!(begun.elapsed() < options().deadline);
+    assert_eq!(desktop::list(&world.places).unwrap(), vec![]);
 }

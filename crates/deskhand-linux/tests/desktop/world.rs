@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::time::{Duration, Instant};
 
-use deskhand_linux::desktop::{self, Command, DesktopError, DesktopName, DesktopRecord, Entry, Places, StartOptions};
+use deskhand_linux::desktop::{
+    self, Command, DesktopError, DesktopName, DesktopRecord, Entry, Owner, Places, StartOptions,
+};
 
 pub(crate) struct World {
     pub(crate) places: Places,
@@ -85,7 +87,9 @@ impl Drop for World {
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) fn options() -> StartOptions {
-    StartOptions { deadline: PATIENCE, ..StartOptions::new(this_program()) }
+    // A test that is killed leaves nothing running either.
+    let owner = Owner::Process(std::process::id());
+    StartOptions { deadline: PATIENCE, owner, ..StartOptions::new(this_program()) }
 }
 
 pub(crate) fn named(name: &str) -> StartOptions {

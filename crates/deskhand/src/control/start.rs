@@ -1,7 +1,9 @@
 //! Reaching the Runner of a desktop, and starting it where none runs.
 
+use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -72,19 +74,23 @@ fn start(desktop: &Desktop, files: &RunnerFiles) -> Result<(), Unreachable> {
     };
     let log = open_log(&files.log).map_err(|error| failed("its log", &error))?;
     let program = own_program().map_err(|error| failed("this program", &error))?;
-    let mut command = Command::new(program);
-    command.args(["runner", "--detached", "--desktop", desktop.selector()]);
-    if let Desktop::Private(private) = desktop {
-        command.env_clear().envs(private.environment());
-    }
-    let mut child = command
-        .current_dir("/")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(log)
-        .spawn()
-        .map_err(|error| failed("this program", &error))?;
-    let said = child.stdout.take().expect("standard output was piped");
+    let argv = [program.as_os_str(), "runner".as_ref(), "--detached".as_ref(), "--desktop".as_ref()];
+    let argv: Vec<OsString> = argv.into_iter().chain([desktop.selector().as_ref()]).map(OsString::from).collect();
+    let (said, mut child) = match desktop {
+        // It is one of the desktop's own processes: it ends with the desktop, and so does what it starts.
+        Desktop::Private(private) => {
+            let (said, output) = io::pipe().map_err(|error| failed("a pipe", &error))?;
+            private.run(argv, output.into(), log)?;
+            (File::from(OwnedFd::from(said)), None)
+        }
+        Desktop::Own => {
+            let mut command = Command::new(&argv[0]);
+            command.args(&argv[1..]).current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
+            let mut child = command.spawn().map_err(|error| failed("this program", &error))?;
+            let said = child.stdout.take().expect("standard output was piped");
+            (File::from(OwnedFd::from(said)), Some(child))
+        }
+    };
     let (sender, line) = mpsc::sync_channel(1);
     std::thread::Builder::new()
         .name("runner-start".into())
@@ -93,7 +99,9 @@ fn start(desktop: &Desktop, files: &RunnerFiles) -> Result<(), Unreachable> {
             // A Runner that says nothing has ended; its status is not needed, only that it is reaped.
             let _ = BufReader::new(said.take(MAX_LINE)).read_line(&mut first);
             let _ = sender.send(first);
-            let _ = child.wait();
+            if let Some(child) = &mut child {
+                let _ = child.wait();
+            }
         })
         .map_err(|error| failed("a thread", &error))?;
     match line.recv_timeout(STARTING).as_deref().map(str::trim_end) {

@@ -1,7 +1,7 @@
 //! The native steps that have no safe name: what a child does between fork and exec, and waiting for a descriptor.
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
@@ -21,6 +21,21 @@ pub(super) fn die_with_parent(command: &mut Command) {
     // no lock and touches no memory that another thread may have left in between.
     unsafe {
         command.pre_exec(before_exec);
+    }
+}
+
+/// Closes every descriptor above standard error. Call it first of all in a process that is to outlive its parent: a
+/// forgotten end of a pipe would keep a stranger waiting.
+pub(super) fn close_inherited() {
+    // Collected first and as numbers only: the listing's own descriptor is closed with it.
+    let entries = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    let numbers: Vec<RawFd> = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    for number in numbers.into_iter().filter(|number| *number > 2) {
+        let open = std::fs::symlink_metadata(format!("/proc/self/fd/{number}")).is_ok();
+        if open {
+            // SAFETY: this process has opened nothing yet, so nothing in it owns a descriptor above standard error.
+            unsafe { rustix::io::close(number) };
+        }
     }
 }
 
