@@ -81,7 +81,7 @@ async fn live(mut record: DesktopRecord, orders: Orders, starter: UnixStream) ->
     }
     let _ = wire::send(&starter, &StartAnswer::Ready(Box::new(desktop.record.clone())));
     let end = next(&mut ended).await;
-    let end = cause(end, &mut ended, &desktop.children).await;
+    let end = cause(end, &mut ended, &desktop.record).await;
     let grace = match &end {
         End::Asked | End::Owner => Grace::Asked(CLOSING_PATIENCE),
         End::Broken(..) => Grace::None,
@@ -343,21 +343,22 @@ async fn next(ended: &mut UnboundedReceiver<End>) -> End {
     ended.recv().await.unwrap_or(End::Asked)
 }
 
-/// Parts that stand on a dead one die with it, and may be noticed first. The cause is the first in the order of [`Dead`].
-async fn cause(first: End, ended: &mut UnboundedReceiver<End>, children: &Children) -> End {
-    if !matches!(first, End::Broken(..)) {
-        return first;
-    }
-    children.reap();
-    tokio::time::sleep(SETTLING).await;
-    let mut cause = first;
-    while let Ok(other) = ended.try_recv() {
-        let earlier = matches!((&other, &cause), (End::Broken(dead, _), End::Broken(known, _)) if dead < known);
-        if earlier {
-            cause = other;
+/// Parts that stand on a dead one die with it, and may be noticed first. The cause is the first dead in the order of
+/// [`Dead`]: this waits a moment for the word on it.
+async fn cause(first: End, ended: &mut UnboundedReceiver<End>, record: &DesktopRecord) -> End {
+    let End::Broken(mut known, mut why) = first else { return first };
+    let keeper_dead = record.keeper.is_some_and(|keeper| !keeper.alive());
+    let parts = record.parts.iter().filter(|part| !part.process.alive()).map(|part| Dead::Part(part.role));
+    let cause = keeper_dead.then_some(Dead::Keeper).into_iter().chain(parts).min();
+    let until = tokio::time::Instant::now() + SETTLING;
+    while cause.is_some_and(|cause| cause < known) {
+        match tokio::time::timeout_at(until, next(ended)).await {
+            Ok(End::Broken(dead, words)) if dead < known => (known, why) = (dead, words),
+            Ok(_) => {}
+            Err(_) => break,
         }
     }
-    cause
+    End::Broken(known, why)
 }
 
 fn interrupted(end: End) -> DesktopError {
@@ -376,7 +377,7 @@ fn with_log(message: String, record: &DesktopRecord) -> String {
     }
 }
 
-const SETTLING: Duration = Duration::from_millis(10);
+const SETTLING: Duration = Duration::from_millis(200);
 
 /// How long applications may take to close when a desktop is stopped.
 const CLOSING_PATIENCE: Duration = Duration::from_millis(700);
