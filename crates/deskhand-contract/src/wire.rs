@@ -63,7 +63,7 @@ pub enum ToRunner {
 }
 
 /// The permission mode of a session, fixed by its host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// Effects as granted.
