@@ -19,7 +19,8 @@ use super::perform;
 use super::resolve::{Live, resolve};
 use super::tree::Source;
 use super::value::{fault, value};
-use crate::map::geometry::{Extents, Placement, Projection};
+use crate::map::geometry::{Extents, Placement, Projection, Realm};
+use crate::map::role::native_name;
 use crate::map::state::Raw;
 use crate::sys::bus::{Bus, BusFault, Call};
 
@@ -375,7 +376,12 @@ impl Reading {
         let mut current = self.parents.get(path);
         for _ in 0..200 {
             let Some(ancestor) = current else { break };
-            around.protected |= self.nodes.by_path.get(ancestor).is_some_and(is_protected);
+            let node = self.nodes.by_path.get(ancestor);
+            around.protected |= node.is_some_and(is_protected);
+            // The nearest ancestor that begins a realm of its own decides.
+            if let Some(node) = node.filter(|_| around.realm == Realm::default()) {
+                around.realm = Realm::default().below(native_name(node.role));
+            }
             current = self.parents.get(ancestor);
         }
         around

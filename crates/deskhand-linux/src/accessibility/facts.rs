@@ -9,7 +9,7 @@ use deskhand_contract::role::Role;
 use super::interface::{ACCESSIBLE, ACTION, COMPONENT, Interface, TEXT};
 use super::nodes::{Node, capped};
 use crate::map::action::{main_action, menu_action};
-use crate::map::geometry::{Extents, Projection};
+use crate::map::geometry::{Extents, Projection, Realm};
 use crate::map::role::{PASSWORD, native_name, refined};
 use crate::map::state::{Around, Raw, states};
 use crate::sys::bus::{Bus, BusFault, Call};
@@ -127,6 +127,8 @@ pub(crate) fn facts(
     around: Surroundings,
 ) -> ElementFacts {
     let role = role(node);
+    // What begins a realm is described as the rest of it.
+    let realm = around.realm.below(native_name(node.role));
     let protected = around.protected || is_protected(node);
     let shown = states(node.states, role, Around { showing_means: window.showing_means, takes_text: takes_text(node) });
     let attribute = |name: &str| extras.attributes.get(name).map(String::as_str).unwrap_or_default();
@@ -146,7 +148,7 @@ pub(crate) fn facts(
         value: presence(node, extras, wanted, protected, role),
         affordances: wanted.affordances.then(|| affordances(node, extras, role, shown, around)),
         protected,
-        bounds: extras.extents.and_then(|extents| window.projection?.project(extents)),
+        bounds: extras.extents.and_then(|extents| window.projection?.project(extents, realm)),
     }
 }
 
@@ -157,6 +159,8 @@ pub(crate) struct Surroundings {
     pub(crate) protected: bool,
     /// Its parent has a selection of its children.
     pub(crate) selectable: bool,
+    /// Which part of the window it lies in, for its bounds.
+    pub(crate) realm: Realm,
 }
 
 fn presence(node: &Node, extras: &Extras, wanted: Wanted, protected: bool, role: Role) -> ValuePresence {

@@ -10,6 +10,8 @@ use super::interface::{ACCESSIBLE, Interface};
 use super::nodes::{self, Node};
 use super::object::{Object, Reference, object};
 use super::tree::identity_persists;
+use crate::map::geometry::Realm;
+use crate::map::role::native_name;
 use crate::sys::bus::{Bus, BusFault, Call, all};
 
 /// Ancestors that are followed.
@@ -45,10 +47,11 @@ pub(crate) async fn resolve(
     }
     let protected = steps[1..].iter().any(|(node, _)| is_protected(node));
     let selectable = steps.get(1).is_some_and(|(parent, _)| parent.interfaces.has(Interface::Selection));
+    let realm = steps[1..].iter().rev().fold(Realm::default(), |realm, (node, _)| realm.below(native_name(node.role)));
     let (node, index) = steps[0].clone();
     let wanted = Wanted { bounds: true, affordances: true, values: true };
     let extras = extras(bus, element.at(), &node, window, wanted, limit).await?;
-    let facts = facts(&node, &extras, window, wanted, Surroundings { protected, selectable });
+    let facts = facts(&node, &extras, window, wanted, Surroundings { protected, selectable, realm });
     let lineage = way
         .iter()
         .zip(&steps)

@@ -10,6 +10,7 @@ use super::facts::{Extras, Surroundings, Wanted, Window, extras, facts, is_prote
 use super::interface::Interface;
 use super::nodes::{Missing, Node, Nodes};
 use super::object::Object;
+use crate::map::role::native_name;
 use crate::sys::bus::{Bus, all};
 
 /// A place in the tree: the path, the index of its parent, what surrounds it.
@@ -96,6 +97,7 @@ impl Source<'_> {
             let below = Surroundings {
                 protected: place.around.protected || is_protected(node),
                 selectable: node.interfaces.has(Interface::Selection),
+                realm: place.around.realm.below(native_name(node.role)),
             };
             let mut cut = None;
             if place.depth + 1 >= ask.max_depth && !node.children.is_empty() {

@@ -54,9 +54,36 @@ pub(crate) struct Placement {
     pub(crate) shadow: Edges,
 }
 
+/// Parts of a window whose elements are described differently from the rest.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Realm {
+    /// As the top level.
+    #[default]
+    Window,
+    /// A `document web` and what is below: Chromium's pages are in device pixels whatever its window is in.
+    Page,
+    /// A `root pane` and what is below: LibreOffice's own widgets mix pixels of the screen that forget the menu bar with GTK's;
+    /// which is which cannot be told from one answer.
+    Office,
+}
+
+impl Realm {
+    /// The realm of an element of this native role, and of what is below it, whose parent lies in `self`.
+    pub(crate) fn below(self, native_role: &str) -> Self {
+        match native_role {
+            "document web" => Self::Page,
+            "root pane" => Self::Office,
+            _ => self,
+        }
+    }
+}
+
 /// How the extents of one window's elements become pixels of that window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Projection {
+    /// Which toolkit's habits apply.
+    habits: Habits,
+
     /// What to ask the elements for.
     pub(crate) coordinates: Coordinates,
     /// Device pixels of a logical pixel.
@@ -65,6 +92,37 @@ pub(crate) struct Projection {
     pub(crate) offset: (i32, i32),
     /// Whether the top level's extents agreed with the X window.
     pub(crate) proven: bool,
+}
+
+/// Toolkits that differ from what most do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Habits {
+    Gtk3,
+    Gtk4,
+    Chromium,
+    Common,
+}
+
+impl Habits {
+    fn of(toolkit: &str, version: &str) -> Self {
+        let modern_gtk = toolkit.eq_ignore_ascii_case("gtk") && !version.starts_with(['0', '1', '2']);
+        if modern_gtk && version.starts_with('3') {
+            Self::Gtk3
+        } else if modern_gtk {
+            Self::Gtk4
+        } else if toolkit.eq_ignore_ascii_case("chromium") {
+            Self::Chromium
+        } else {
+            Self::Common
+        }
+    }
+
+    fn coordinates(self) -> Coordinates {
+        match self {
+            Self::Gtk3 | Self::Gtk4 => Coordinates::Window,
+            Self::Chromium | Self::Common => Coordinates::Screen,
+        }
+    }
 }
 
 /// Largest window scale that is looked for.
@@ -88,60 +146,86 @@ impl Extents {
 impl Projection {
     /// The coordinates in which a toolkit's top level is to be asked for its extents.
     pub(crate) fn coordinates_of(toolkit: &str, version: &str) -> Coordinates {
-        if toolkit.eq_ignore_ascii_case("gtk") && !version.starts_with(['0', '1', '2']) {
-            Coordinates::Window
-        } else {
-            Coordinates::Screen
-        }
+        Habits::of(toolkit, version).coordinates()
     }
 
     /// The projection of a window of `toolkit`, whose top level said `top` in [`Self::coordinates_of`] the
     /// toolkit.
     pub(crate) fn of(toolkit: &str, version: &str, top: Option<Extents>, placement: Placement) -> Self {
-        let coordinates = Self::coordinates_of(toolkit, version);
-        let gtk4 = coordinates == Coordinates::Window && !version.starts_with('3');
-        let shadow = (placement.shadow.left.cast_signed(), placement.shadow.top.cast_signed());
-        let client = (placement.client.x, placement.client.y);
-        let offset = match coordinates {
-            Coordinates::Screen => (client.0.saturating_neg(), client.1.saturating_neg()),
-            Coordinates::Window if gtk4 => shadow,
-            Coordinates::Window => (0, 0),
+        let habits = Habits::of(toolkit, version);
+        let origin = (placement.client.x, placement.client.y);
+        let offset = match habits {
+            Habits::Gtk3 => (0, 0),
+            Habits::Gtk4 => (placement.shadow.left.cast_signed(), placement.shadow.top.cast_signed()),
+            Habits::Chromium | Habits::Common => (origin.0.saturating_neg(), origin.1.saturating_neg()),
         };
-        let guess = Self { coordinates, scale: 1, offset, proven: false };
+        let guess = Self { habits, coordinates: habits.coordinates(), scale: 1, offset, proven: false };
         let Some(top) = top.filter(|top| top.is_real()) else { return guess };
         let candidates = (1..=MAX_SCALE).flat_map(|scale| {
-            let offsets = [Some(offset), rim(top, scale, placement).filter(|_| gtk4)];
-            offsets.into_iter().flatten().map(move |offset| Self { coordinates, scale, offset, proven: true })
+            let rim = rim(top, scale, placement).filter(|_| habits == Habits::Gtk4);
+            [Some(offset), rim].into_iter().flatten().map(move |offset| Self { scale, offset, proven: true, ..guess })
         });
-        let agreed = candidates
-            .into_iter()
-            .find(|candidate| candidate.project_raw(top).is_some_and(|seen| agrees(seen, candidate, placement, gtk4)));
-        agreed.unwrap_or(guess)
+        for candidate in candidates {
+            let Some(seen) = candidate.project_raw(top) else { continue };
+            if let Some(form) = candidate.agrees(seen, placement) {
+                return candidate.anchored(seen, form);
+            }
+        }
+        guess
     }
 
-    /// The projection of what is below an element of this native role.
-    ///
-    /// LibreOffice's own widgets, below its `root pane`, mix pixels of the screen that forget the menu bar with
-    /// GTK's; which is which cannot be told from one answer.
-    pub(crate) fn below(self, native_role: &str) -> Self {
-        Self { proven: self.proven && native_role != "root pane", ..self }
+    /// The same, with the top level put exactly where its window is. A toolkit that counts in logical pixels of the
+    /// screen rounds the window's place and those of its elements by the same error.
+    fn anchored(self, seen: WindowRect, form: WindowRect) -> Self {
+        if self.coordinates == Coordinates::Window {
+            return self;
+        }
+        let moved = |offset: i32, to: i32, from: i32| offset.saturating_add(to.saturating_sub(from));
+        Self { offset: (moved(self.offset.0, form.x, seen.x), moved(self.offset.1, form.y, seen.y)), ..self }
     }
 
-    /// The bounds of an element; nothing for one without a place.
-    pub(crate) fn project(&self, extents: Extents) -> Option<Bounds> {
+    /// The form of the X window that a top level is, seen in pixels of that window; nothing if none.
+    fn agrees(&self, seen: WindowRect, placement: Placement) -> Option<WindowRect> {
+        let client = placement.client;
+        let whole = WindowRect::new(0, 0, client.width, client.height);
+        let bare = shrunk(whole, placement.shadow);
+        // Logical pixels are rounded down: up to a pixel each of the scale, and of the decoration's halves.
+        let tolerance = if self.scale == 1 { 0 } else { 2 * self.scale };
+        let forms = if self.habits == Habits::Gtk4 {
+            let (left, top) = (self.offset.0.unsigned_abs(), self.offset.1.unsigned_abs());
+            let has_rim = placement.shadow == Edges::default() && self.offset != (0, 0);
+            let rimmed = shrunk(whole, Edges { left, right: left, top, bottom: top });
+            vec![if has_rim { rimmed } else { bare }]
+        } else {
+            vec![whole, grown(whole, placement.frame), bare]
+        };
+        forms.into_iter().find(|form| near(seen, *form, tolerance))
+    }
+
+    /// The bounds of an element in `realm`; nothing for one without a place.
+    pub(crate) fn project(&self, extents: Extents, realm: Realm) -> Option<Bounds> {
         if !extents.is_real() {
             return None;
         }
-        Some(Bounds { rect: self.project_raw(extents)?, proven: self.proven })
+        let own = match (realm, self.habits) {
+            (Realm::Page, Habits::Chromium) => Self { scale: 1, ..*self },
+            (Realm::Office, Habits::Gtk3) => Self { proven: false, ..*self },
+            _ => *self,
+        };
+        Some(Bounds { rect: own.project_raw(extents)?, proven: own.proven })
     }
 
     fn project_raw(&self, extents: Extents) -> Option<WindowRect> {
-        let x = extents.x.checked_mul(self.scale)?.checked_add(self.offset.0)?;
-        let y = extents.y.checked_mul(self.scale)?.checked_add(self.offset.1)?;
-        let width = u32::try_from(extents.width.checked_mul(self.scale)?).ok()?;
-        let height = u32::try_from(extents.height.checked_mul(self.scale)?).ok()?;
-        Some(WindowRect::new(x, y, width, height))
+        scaled(extents, self.scale, self.offset)
     }
+}
+
+fn scaled(extents: Extents, scale: i32, offset: (i32, i32)) -> Option<WindowRect> {
+    let x = extents.x.checked_mul(scale)?.checked_add(offset.0)?;
+    let y = extents.y.checked_mul(scale)?.checked_add(offset.1)?;
+    let width = u32::try_from(extents.width.checked_mul(scale)?).ok()?;
+    let height = u32::try_from(extents.height.checked_mul(scale)?).ok()?;
+    Some(WindowRect::new(x, y, width, height))
 }
 
 /// How well a top level's extents fit an X window.
@@ -164,8 +248,7 @@ pub(crate) fn fit(extents: Extents, placement: Placement) -> Fit {
     let client = placement.client;
     let mut best = Fit::No;
     for scale in 1..=MAX_SCALE {
-        let screen = Projection { coordinates: Coordinates::Screen, scale, offset: (0, 0), proven: true };
-        let Some(seen) = screen.project_raw(extents) else { break };
+        let Some(seen) = scaled(extents, scale, (0, 0)) else { break };
         let tolerance = if scale == 1 { 0 } else { 2 * scale };
         let whole = WindowRect::new(client.x, client.y, client.width, client.height);
         for form in [whole, grown(whole, placement.frame), shrunk(whole, placement.shadow)] {
@@ -191,24 +274,6 @@ fn rim(top: Extents, scale: i32, placement: Placement) -> Option<(i32, i32)> {
     let even = wide == high && wide > 0 && wide % 2 == 0 && wide <= 2 * MAX_RIM * i64::from(scale);
     let rim = i32::try_from(wide / 2).ok().filter(|_| even && placement.shadow == Edges::default())?;
     Some((rim, rim))
-}
-
-/// Whether a top level, seen in pixels of the X window, is that window as its toolkit would describe it.
-fn agrees(seen: WindowRect, by: &Projection, placement: Placement, gtk4: bool) -> bool {
-    let client = placement.client;
-    let whole = WindowRect::new(0, 0, client.width, client.height);
-    let framed = grown(whole, placement.frame);
-    let bare = shrunk(whole, placement.shadow);
-    let scale = by.scale;
-    // Logical pixels are rounded down: up to a pixel each of the scale, and of the decoration's halves.
-    let tolerance = if scale == 1 { 0 } else { 2 * scale };
-    if gtk4 {
-        let (left, top) = (by.offset.0.unsigned_abs(), by.offset.1.unsigned_abs());
-        let rimmed = shrunk(whole, Edges { left, right: left, top, bottom: top });
-        let has_rim = placement.shadow == Edges::default() && by.offset != (0, 0);
-        return near(seen, if has_rim { rimmed } else { bare }, tolerance);
-    }
-    [whole, framed, bare].into_iter().any(|form| near(seen, form, tolerance))
 }
 
 fn near(one: WindowRect, other: WindowRect, tolerance: i32) -> bool {
@@ -381,10 +446,28 @@ mod tests {
                 shadow: edges(*shadow),
             };
             let projection = Projection::of(toolkit, version, Some(extents(*top)), placement);
-            let bounds = projection.project(extents(*element)).expect("it has a place");
+            let bounds = projection.project(extents(*element), Realm::Window).expect("it has a place");
             let expected = WindowRect::new(pixels.0, pixels.1, pixels.2, pixels.3);
             assert_eq!((bounds.rect, bounds.proven), (expected, true), "{toolkit} {version} {top:?}");
         }
+    }
+
+    #[test]
+    fn realms_differ_from_their_window() {
+        let placement = Placement {
+            client: DesktopRect::new(20, 20, 1_016, 700),
+            frame: Edges::default(),
+            shadow: Edges { left: 8, right: 8, top: 0, bottom: 8 },
+        };
+        let chromium = Projection::of("Chromium", "1.0", Some(extents((10, 10, 508, 350))), placement);
+        let page = Realm::Window.below("document web");
+        let bounds = chromium.project(extents((228, 406, 240, 80)), page.below("panel")).expect("it has a place");
+        assert_eq!((bounds.rect, bounds.proven), (WindowRect::new(208, 386, 240, 80), true));
+        let office = Projection::of("gtk", "3.24.38", Some(extents((0, 0, 1_016, 700))), placement);
+        let bounds = |realm: Realm| office.project(extents((92, 21, 44, 35)), realm).map(|bounds| bounds.proven);
+        assert_eq!(bounds(Realm::Window), Some(true));
+        assert_eq!(bounds(Realm::Window.below("root pane").below("tool bar")), Some(false));
+        assert_eq!(bounds(Realm::Window.below("document web")), Some(true));
     }
 
     #[test]
@@ -392,12 +475,15 @@ mod tests {
         let placement =
             Placement { client: DesktopRect::new(10, 20, 300, 200), frame: Edges::default(), shadow: Edges::default() };
         let elsewhere = Projection::of("Qt", "6", Some(extents((400, 20, 300, 200))), placement);
-        assert_eq!(elsewhere.project(extents((15, 25, 5, 5))).map(|bounds| bounds.proven), Some(false));
+        assert_eq!(elsewhere.project(extents((15, 25, 5, 5)), Realm::Window).map(|bounds| bounds.proven), Some(false));
         let silent = Projection::of("gtk", "3.24", None, placement);
         assert!(!silent.proven);
         for nowhere in [(-1, -1, -1, -1), (i32::MIN, i32::MIN, 1, 1), (0, 0, 0, 0), (5, 5, 0, 9), (-1, -1, 1, 1)] {
-            assert_eq!(silent.project(extents(nowhere)), None, "{nowhere:?}");
+            assert_eq!(silent.project(extents(nowhere), Realm::Window), None, "{nowhere:?}");
         }
-        assert_eq!(silent.project(extents((5, -5_714, 10, 10))).map(|bounds| bounds.rect.y), Some(-5_714));
+        assert_eq!(
+            silent.project(extents((5, -5_714, 10, 10)), Realm::Window).map(|bounds| bounds.rect.y),
+            Some(-5_714)
+        );
     }
 }
