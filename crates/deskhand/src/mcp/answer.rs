@@ -29,7 +29,7 @@ fn summary(envelope: &crate::control::envelope::Envelope) -> String {
         return format!("{}: {}", error.code.name(), error.message);
     }
     match envelope.reply() {
-        Some(Reply::Targets(targets)) => format!("{} Runners", targets.targets.len()),
+        Some(Reply::Targets(targets)) => format!("Runners: {}", targets.targets.len()),
         Some(Reply::Windows(windows)) => format!("{} of {} windows", windows.windows.len(), windows.count),
         Some(Reply::Displays(displays)) => format!("{} of {} displays", displays.displays.len(), displays.count),
         Some(Reply::Applications(applications)) => {

@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails where it must")]
 
 mod cli;
+mod desk;
 mod ending;
 mod runner;
 mod schema;

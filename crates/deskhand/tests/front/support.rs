@@ -110,6 +110,11 @@ impl World {
         host
     }
 
+    /// The same on a desktop that runs.
+    pub(crate) fn host_on(&self, record: &DesktopRecord) -> Host {
+        self.host(&["--desktop", record.name.as_str()])
+    }
+
     /// An agent host that has said nothing yet.
     pub(crate) fn silent_host(&self, arguments: &[&str]) -> Host {
         let arguments: Vec<&str> = std::iter::once("mcp").chain(arguments.iter().copied()).collect();
@@ -178,6 +183,10 @@ pub(crate) struct Host {
     input: Option<ChildStdin>,
     lines: Receiver<String>,
     next: i64,
+    /// What every result must hold to.
+    output: Option<Value>,
+    /// Everything that the server said.
+    heard: String,
 }
 
 impl Host {
@@ -194,7 +203,7 @@ impl Host {
             }
         });
         let input = child.stdin.take();
-        Self { child, input, lines, next: 1 }
+        Self { child, input, lines, next: 1, output: None, heard: String::new() }
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -221,6 +230,8 @@ impl Host {
     pub(crate) fn next_within(&mut self, time: Duration) -> Option<Value> {
         match self.lines.recv_timeout(time) {
             Ok(line) => {
+                self.heard.push_str(&line);
+                self.heard.push('\n');
                 let message: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("not protocol: {line:?}"));
                 assert_eq!(message["jsonrpc"], "2.0", "{line}");
                 Some(message)
@@ -278,8 +289,64 @@ impl Host {
     #[track_caller]
     pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Value {
         let id = self.ask_tool(tool, arguments);
+        self.result_of(id)
+    }
+
+    #[track_caller]
+    pub(crate) fn result_of(&mut self, id: i64) -> Value {
         let answer = self.answer_to(id);
-        answer.get("result").unwrap_or_else(|| panic!("{answer}")).clone()
+        let result = answer.get("result").unwrap_or_else(|| panic!("{answer}")).clone();
+        if self.output.is_none() {
+            let listed = self.request("tools/list", json!({}));
+            self.output = Some(listed["result"]["tools"][0]["outputSchema"].clone());
+        }
+        let envelope = &result["structuredContent"];
+        let schema = self.output.as_ref().unwrap();
+        assert_eq!(super::schema::violation(schema, envelope), None, "{envelope}");
+        assert_eq!(result["isError"].as_bool().unwrap(), !envelope["ok"].as_bool().unwrap(), "{result}");
+        result
+    }
+
+    /// Everything that the server said so far.
+    pub(crate) fn heard(&self) -> &str {
+        &self.heard
+    }
+
+    /// Reads until it says true; what it sees is the data of a read that went well.
+    #[track_caller]
+    pub(crate) fn observe_until(&mut self, what: &str, arguments: Value, is_there: impl Fn(&Value) -> bool) -> Value {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let result = self.observe(arguments.clone());
+            let data = &result["structuredContent"]["data"];
+            if is_there(data) {
+                return data.clone();
+            }
+            assert!(Instant::now() < end, "{what} did not come: {result}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// The window whose title holds `title`, once it has a tree.
+    #[track_caller]
+    pub(crate) fn window(&mut self, title: &str) -> String {
+        let wanted = |window: &&Value| {
+            window["title"].as_str().is_some_and(|shown| shown.contains(title)) && window.get("no_tree").is_none()
+        };
+        let find = |data: &Value| data["windows"].as_array().and_then(|windows| windows.iter().find(wanted)).cloned();
+        let data = self.observe_until(title, json!({ "action": "windows" }), |data| find(data).is_some());
+        find(&data).unwrap()["surface_id"].as_str().unwrap().to_owned()
+    }
+
+    /// The first element of that role (and label) in a window.
+    #[track_caller]
+    pub(crate) fn element(&mut self, surface: &str, role: &str, label: Option<&str>) -> String {
+        let mut arguments = json!({ "action": "find_elements", "surface_id": surface, "role": role });
+        if let Some(label) = label {
+            arguments["label"] = label.into();
+        }
+        let data = self.observe_until(role, arguments, |data| data["count"].as_u64().is_some_and(|count| count > 0));
+        data["matches"][0]["element_id"].as_str().unwrap().to_owned()
     }
 
     #[track_caller]
