@@ -49,16 +49,25 @@ impl PrivateDesktop {
         self.record.runner_socket()
     }
 
-    /// Starts a program on it that ends with it, with that standard output and error.
+    /// Starts a program on it that ends with it, with that standard output and error, and with `variables` beside
+    /// this process's own.
     ///
     /// # Errors
     /// Says why it cannot be started.
-    pub(crate) fn run(&self, argv: Vec<OsString>, output: OwnedFd, error: File) -> Result<(), CallError> {
+    pub(crate) fn run(
+        &self,
+        argv: Vec<OsString>,
+        variables: Vec<(OsString, OsString)>,
+        output: OwnedFd,
+        error: File,
+    ) -> Result<(), CallError> {
         let null = File::open("/dev/null").map_err(|error| {
             let message = format!("/dev/null cannot be opened: {error}.");
             CallError::rejected(ErrorCode::Unavailable, message, IsEffect::No)
         })?;
-        let environment = std::env::vars_os().collect();
+        let mut environment: Vec<_> = std::env::vars_os().collect();
+        environment.retain(|(name, _)| variables.iter().all(|(other, _)| name != other));
+        environment.extend(variables);
         let command = desktop::Command { argv, environment, directory: "/".into() };
         desktop::exec_detached_with(&self.record, &command, [null.as_fd(), output.as_fd(), error.as_fd()])?;
         Ok(())

@@ -31,6 +31,9 @@ use crate::control::start::Local;
 /// The session that all calls of the command line share on one desktop.
 const SESSION: &str = "cli";
 
+/// Heads what every command takes.
+const COMMON: &str = "Options of every command";
+
 /// A careful hand on real computers, for agents and people.
 ///
 /// Observe a desktop's windows as semantic trees, act on exactly what was observed, and read afterwards what is
@@ -48,14 +51,14 @@ struct Cli {
 #[derive(Debug, Clone, clap::Args)]
 struct Common {
     /// Form of the answer: a table on a terminal and JSON in a pipe, unless this says otherwise.
-    #[arg(short, long, global = true, value_enum, value_name = "FORM")]
+    #[arg(short, long, global = true, value_enum, value_name = "FORM", help_heading = COMMON)]
     format: Option<Format>,
     /// Which desktop: a private one by its name, or `current` for your own. Default: the only private one that
     /// runs, else your own.
-    #[arg(long, global = true, value_name = "NAME|current")]
+    #[arg(long, global = true, value_name = "NAME|current", help_heading = COMMON)]
     desktop: Option<String>,
     /// Whose ids: a session by name. Default: one session for all calls from the command line.
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(long, global = true, value_name = "NAME", help_heading = COMMON)]
     session: Option<String>,
 }
 

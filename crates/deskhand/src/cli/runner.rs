@@ -4,6 +4,7 @@ use deskhand_contract::error::{CallError, ErrorCode, Exit, IsEffect};
 use serde_json::json;
 
 use super::Surroundings;
+use crate::config::audit_directory;
 use crate::control::link::Unreachable;
 use crate::runner::{self, Ended, Start};
 
@@ -27,6 +28,7 @@ pub(super) fn run(surroundings: &Surroundings, runner: &Runner) -> Exit {
         let start = Start {
             files: desktop.runner_files(environment).map_err(untold)?,
             private: desktop.is_private(),
+            audit: audit_directory(environment),
             idle: environment.idle,
             detached: runner.detached,
         };

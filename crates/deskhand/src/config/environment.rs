@@ -7,6 +7,9 @@ use std::time::Duration;
 /// How long a Runner stays without a connection, a call or an effect.
 const IDLE: Duration = Duration::from_secs(600);
 
+/// Names the directory of the state for a Runner whose home is a private desktop's.
+pub(crate) const STATE_DIR: &str = "DESKHAND_STATE_DIR";
+
 /// What the environment says.
 #[derive(Debug, Clone)]
 pub(crate) struct Environment {
@@ -16,6 +19,9 @@ pub(crate) struct Environment {
     pub(crate) runtime_dir: Option<PathBuf>,
     /// `DESKHAND_RUNTIME_DIR`, where it is an absolute path: what a private desktop sets for what runs on it.
     pub(crate) deskhand_runtime_dir: Option<PathBuf>,
+    /// Where state is kept: `DESKHAND_STATE_DIR`, else `deskhand` below `XDG_STATE_HOME`, else below
+    /// `~/.local/state`.
+    pub(crate) state_dir: Option<PathBuf>,
     /// `DISPLAY`, where it is not empty.
     pub(crate) display: Option<String>,
     /// `WAYLAND_DISPLAY`, where it is not empty.
@@ -38,6 +44,9 @@ impl Environment {
             uid: rustix::process::getuid().as_raw(),
             runtime_dir: directory("XDG_RUNTIME_DIR"),
             deskhand_runtime_dir: directory("DESKHAND_RUNTIME_DIR"),
+            state_dir: directory(STATE_DIR)
+                .or_else(|| directory("XDG_STATE_HOME").map(|base| base.join("deskhand")))
+                .or_else(|| directory("HOME").map(|home| home.join(".local/state/deskhand"))),
             display: given("DISPLAY"),
             wayland_display: given("WAYLAND_DISPLAY"),
             desktop: given("DESKHAND_DESKTOP"),

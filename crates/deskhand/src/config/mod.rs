@@ -3,5 +3,5 @@
 mod environment;
 mod places;
 
-pub(crate) use environment::Environment;
-pub(crate) use places::{Places, RunnerFiles, file_name};
+pub(crate) use environment::{Environment, STATE_DIR};
+pub(crate) use places::{Places, RunnerFiles, audit_directory, file_name};

@@ -66,6 +66,23 @@ impl Places {
     }
 }
 
+/// The directory of the audit files, made where it is not there, for this user alone.
+///
+/// # Errors
+/// Says which directory is wrong, and the fix.
+pub(crate) fn audit_directory(environment: &Environment) -> Result<PathBuf, String> {
+    let Some(state) = &environment.state_dir else {
+        return Err("there is no place for the audit log; set HOME or XDG_STATE_HOME".into());
+    };
+    if let Some(parent) = state.parent() {
+        fs::create_dir_all(parent).map_err(|error| format!("{} cannot be made: {error}", parent.display()))?;
+    }
+    own_directory(state, environment.uid)?;
+    let audit = state.join("audit");
+    own_directory(&audit, environment.uid)?;
+    Ok(audit)
+}
+
 /// `text` as (a part of) a file name: short, plain, and different for different texts.
 pub(crate) fn file_name(prefix: &str, text: &str) -> String {
     let plain: String = text

@@ -17,7 +17,7 @@ use deskhand_contract::wire::{self, FromRunner, Mode, PROTOCOL, ToRunner};
 use super::desktop::Desktop;
 use super::link::{Connect, Link, Unreachable};
 use super::socket::{Missed, SocketLink};
-use crate::config::{Environment, RunnerFiles};
+use crate::config::{Environment, RunnerFiles, STATE_DIR};
 
 /// How long a Runner may take to start.
 const STARTING: Duration = Duration::from_secs(15);
@@ -53,7 +53,7 @@ impl Connect for Local {
         loop {
             match SocketLink::connect(&files.socket, self.session.as_deref(), self.mode) {
                 Ok(link) => return Ok(Arc::new(link)),
-                Err(Missed::Nobody) if Instant::now() < end => start(&desktop, &files)?,
+                Err(Missed::Nobody) if Instant::now() < end => start(&desktop, &files, &self.environment)?,
                 Err(Missed::Nobody) => {
                     return Err(offline(format!(
                         "The Runner of this desktop starts and ends again. Its log: {}",
@@ -68,7 +68,7 @@ impl Connect for Local {
 }
 
 /// Starts the Runner and waits until it listens, or until another start of it does.
-fn start(desktop: &Desktop, files: &RunnerFiles) -> Result<(), Unreachable> {
+fn start(desktop: &Desktop, files: &RunnerFiles, environment: &Environment) -> Result<(), Unreachable> {
     let failed = |what: &str, error: &io::Error| {
         Unreachable::new(ErrorCode::Unavailable, format!("The Runner cannot be started: {what}: {error}."))
     };
@@ -80,7 +80,9 @@ fn start(desktop: &Desktop, files: &RunnerFiles) -> Result<(), Unreachable> {
         // It is one of the desktop's own processes: it ends with the desktop, and so does what it starts.
         Desktop::Private(private) => {
             let (said, output) = io::pipe().map_err(|error| failed("a pipe", &error))?;
-            private.run(argv, output.into(), log)?;
+            // Its home ends with the desktop; what was done on it must not.
+            let state = environment.state_dir.iter().map(|state| (STATE_DIR.into(), state.into())).collect();
+            private.run(argv, state, output.into(), log)?;
             (File::from(OwnedFd::from(said)), None)
         }
         Desktop::Own => {

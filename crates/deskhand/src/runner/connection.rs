@@ -13,9 +13,9 @@ use deskhand_contract::argument::Arguments;
 use deskhand_contract::error::{CallError, ErrorCode, IsEffect};
 use deskhand_contract::limit::{Cancel, Limit};
 use deskhand_contract::verdict::{Outcome, Proof, Verdict};
-use deskhand_contract::wire::{self, Ending, FromRunner, Mode, PROTOCOL, ToRunner};
+use deskhand_contract::wire::{self, Ending, FromRunner, PROTOCOL, ToRunner};
+use deskhand_runtime::{Answer, Runner, Session};
 
-use super::engine::{Engine, Session};
 use super::life::Life;
 
 /// How long a new connection may take to say who it is.
@@ -32,7 +32,7 @@ const MAX_SESSION: usize = 128;
 /// What all connections share.
 pub(super) struct Shared {
     /// The judgement.
-    pub(super) engine: Engine,
+    pub(super) engine: Arc<Runner>,
     /// Who needs this process.
     pub(super) life: Life,
 }
@@ -80,7 +80,7 @@ fn greet_and_serve(stream: UnixStream, shared: &Arc<Shared>) -> io::Result<()> {
     reader.get_ref().set_read_timeout(None)?;
     let connection = Arc::new(Connection {
         shared: Arc::clone(shared),
-        session: open(shared, session.as_deref(), mode),
+        session: shared.engine.session(session.as_deref(), mode),
         writer: Mutex::new(writer),
         running: Mutex::new(HashMap::new()),
     });
@@ -93,13 +93,9 @@ fn turn_back(writer: &mut UnixStream, why: &str) -> io::Result<()> {
     wire::write_frame(writer, &FromRunner::Rejected { message: why.to_owned() }, &[])
 }
 
-fn open(shared: &Shared, name: Option<&str>, mode: Mode) -> Session {
-    shared.engine.session(name, mode)
-}
-
 struct Connection {
     shared: Arc<Shared>,
-    session: Session,
+    session: Arc<Session>,
     writer: Mutex<UnixStream>,
     running: Mutex<HashMap<u64, Cancel>>,
 }
@@ -184,9 +180,9 @@ impl Connection {
 
     fn run(&self, call: u64, kind: ActionKind, action: &Action, limit: &Limit) {
         let ended = catch_unwind(AssertUnwindSafe(|| self.shared.engine.call(&self.session, action, limit)));
-        let (ending, image) = ended.unwrap_or_else(|_| (broken(kind), Vec::new()));
+        let Answer { ending, image } = ended.unwrap_or_else(|_| Answer { ending: broken(kind), image: None });
         self.running().remove(&call);
-        self.answer(call, ending, &image);
+        self.answer(call, ending, image.as_deref().unwrap_or_default());
     }
 
     fn answer(&self, call: u64, ending: Ending, image: &[u8]) {

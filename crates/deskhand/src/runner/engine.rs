@@ -1,52 +1,57 @@
-//! The judgement that this process serves.
+//! The engine of this process and the world that it is given.
 
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use deskhand_contract::action::Action;
-use deskhand_contract::error::{CallError, ErrorCode, IsEffect};
-use deskhand_contract::limit::Limit;
+use deskhand_contract::id::{ClientId, SystemEntropy};
 use deskhand_contract::provider::Provider;
-use deskhand_contract::reply::Target;
-use deskhand_contract::wire::{Ending, Mode};
+use deskhand_runtime::audit::{FileRecord, Link, Record, Row};
+use deskhand_runtime::clock::SystemClock;
+use deskhand_runtime::{Policy, Runner, World};
 
-/// A Runner's engine.
-pub(crate) struct Engine {
-    provider: Arc<dyn Provider>,
+/// Most audit files of private desktops: as many as write at a time, taken again when one has ended.
+const MAX_FILES: usize = 64;
+
+/// An engine over `provider` that keeps its audit below `audit`.
+pub(super) fn engine(provider: Arc<dyn Provider>, private: bool, audit: Result<PathBuf, String>) -> Arc<Runner> {
+    let record: Arc<dyn Record> = match audit.map_err(io::Error::other).and_then(|folder| open(&folder, private)) {
+        Ok(record) => Arc::new(record),
+        // Reads go on. An effect needs its row, and is refused with this reason.
+        Err(error) => Arc::new(Unwritable(error.to_string())),
+    };
+    Runner::new(World {
+        provider,
+        clock: Arc::new(SystemClock::default()),
+        entropy: Arc::new(SystemEntropy),
+        record,
+        client: ClientId::local(),
+        policy: if private { Policy::private_desktop() } else { Policy::own_desktop() },
+    })
 }
 
-/// A session of it.
-#[derive(Debug)]
-pub(crate) struct Session;
-
-impl Engine {
-    pub(crate) fn new(provider: Arc<dyn Provider>) -> Self {
-        Self { provider }
-    }
-
-    pub(crate) fn session(&self, _name: Option<&str>, _mode: Mode) -> Session {
-        Session
-    }
-
-    pub(crate) fn call(&self, _session: &Session, _action: &Action, _limit: &Limit) -> (Ending, Vec<u8>) {
-        (CallError::rejected(ErrorCode::Unavailable, "not laid yet", IsEffect::No).into(), Vec::new())
-    }
-
-    pub(crate) fn stop(&self) {}
-
-    pub(crate) fn live_calls(&self) -> usize {
-        0
-    }
-
-    pub(crate) fn target(&self) -> Target {
-        let profile = self.provider.profile();
-        Target {
-            client_id: deskhand_contract::id::ClientId::local(),
-            presence: "online".into(),
-            platform: profile.platform.into(),
-            session_type: profile.session_type.into(),
-            private: profile.private,
-            fidelity: profile.fidelity.into(),
-            capabilities: profile.capabilities,
+/// The first audit file that no other process writes.
+fn open(folder: &Path, private: bool) -> io::Result<FileRecord> {
+    let prefix = if private { "private" } else { "own" };
+    for number in 1..=MAX_FILES {
+        match FileRecord::open(&folder.join(format!("{prefix}-{number}.jsonl"))) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            opened => return opened,
         }
+    }
+    Err(io::Error::other("every audit file is being written by another Runner"))
+}
+
+/// A record that cannot be written, with the reason.
+#[derive(Debug)]
+struct Unwritable(String);
+
+impl Record for Unwritable {
+    fn last(&self) -> io::Result<Option<Link>> {
+        Err(io::Error::other(self.0.clone()))
+    }
+
+    fn append(&self, _row: &Row) -> io::Result<()> {
+        Err(io::Error::other(self.0.clone()))
     }
 }

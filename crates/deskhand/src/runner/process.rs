@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,7 +12,7 @@ use deskhand_contract::provider::{Fault, Provider};
 use rustix::event::{PollFd, PollFlags, Timespec};
 
 use super::connection::{self, Shared};
-use super::engine::Engine;
+use super::engine::engine;
 use super::life::Life;
 use super::socket::{Address, Taken, is_same_user};
 use crate::config::RunnerFiles;
@@ -35,6 +36,8 @@ pub(crate) struct Start {
     pub(crate) files: RunnerFiles,
     /// Whether its desktop is one that Deskhand started.
     pub(crate) private: bool,
+    /// Where its audit is kept, or why it cannot be.
+    pub(crate) audit: Result<PathBuf, String>,
     /// How long it stays without anything to do.
     pub(crate) idle: Duration,
     /// Whether another command started it, with a log in place of standard error.
@@ -66,7 +69,8 @@ pub(crate) fn run(start: &Start, ready: impl FnOnce()) -> Ended {
         Ok(provider) => provider,
         Err(why) => return Ended::Failed(why),
     };
-    let shared = Arc::new(Shared { engine: Engine::new(Arc::clone(&provider)), life: Life::new() });
+    let engine = engine(Arc::clone(&provider), start.private, start.audit.clone());
+    let shared = Arc::new(Shared { engine, life: Life::new() });
     ready();
     let ended = accept(&address, &shared, provider.as_ref(), start);
     drop(address);

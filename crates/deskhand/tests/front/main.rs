@@ -10,6 +10,7 @@ mod desk;
 mod ending;
 mod runner;
 mod schema;
+mod shown;
 mod support;
 mod tools;
 mod wire;
