@@ -34,7 +34,8 @@ fn errors() {
         shown(&["-f", "table", "observe", "find_elements", "--surface-id", "s1", "--role", "button"])
     );
     let envelope = shown(&["observe", "windows"]);
-    let timed = envelope.lines().map(|line| if line.contains("duration_ms") { "    \"duration_ms\": [ms]," } else { line });
+    let timed =
+        envelope.lines().map(|line| if line.contains("duration_ms") { "    \"duration_ms\": [ms]," } else { line });
     insta::assert_snapshot!("no_display_json", timed.collect::<Vec<_>>().join("\n"));
 }
 
