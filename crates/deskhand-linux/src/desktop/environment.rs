@@ -90,7 +90,6 @@ const FIXED: &[(&str, &str)] = &[
     ("GSK_RENDERER", "cairo"),
     ("GSETTINGS_BACKEND", "keyfile"),
     ("GTK_USE_PORTAL", "0"),
-    ("GDK_DEBUG", "no-portals"),
     ("GIO_USE_VFS", "local"),
     ("GIO_USE_VOLUME_MONITOR", "unix"),
     ("GIO_USE_PORTALS", "0"),
@@ -119,6 +118,7 @@ const FIXED: &[(&str, &str)] = &[
 
 const FOREIGN: &[&str] = &[
     "DISPLAY",
+    "GDK_DEBUG",
     "WAYLAND_DISPLAY",
     "WAYLAND_SOCKET",
     "XAUTHORITY",

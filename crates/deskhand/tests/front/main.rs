@@ -7,6 +7,7 @@
 
 mod cli;
 mod desk;
+mod desktop;
 mod ending;
 mod runner;
 mod schema;
