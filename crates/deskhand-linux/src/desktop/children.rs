@@ -37,6 +37,8 @@ impl std::fmt::Display for Exit {
 /// What to start.
 pub(super) struct Spawn<'a> {
     pub(super) program: &'a OsStr,
+    /// What the program is told it was called as.
+    pub(super) called: &'a OsStr,
     pub(super) arguments: Vec<OsString>,
     pub(super) environment: &'a [(OsString, OsString)],
     pub(super) directory: &'a Path,
@@ -61,7 +63,11 @@ impl Children {
         use std::os::unix::process::CommandExt;
         let [stdin, stdout, stderr] = spawn.stdio;
         let mut command = Command::new(spawn.program);
-        command.args(spawn.arguments).env_clear().envs(spawn.environment.iter().map(|(name, value)| (name, value)));
+        command
+            .arg0(spawn.called)
+            .args(spawn.arguments)
+            .env_clear()
+            .envs(spawn.environment.iter().map(|(name, value)| (name, value)));
         command.current_dir(spawn.directory).stdin(stdin).stdout(stdout).stderr(stderr).process_group(0);
         sys::die_with_parent(&mut command);
         let pid = command.spawn()?.id();

@@ -114,6 +114,7 @@ fn start(
     })?;
     let spawned = children.spawn(Spawn {
         program: &program,
+        called: &name,
         arguments: argv.collect(),
         environment: &environment,
         directory: &order.directory,

@@ -239,6 +239,7 @@ impl Desktop {
         };
         let child = self.children.spawn(Spawn {
             program: program.as_os_str(),
+            called: program.as_os_str(),
             arguments,
             environment: &environment::for_parts(&self.record, &places.environment),
             directory: &PathBuf::from("/"),

@@ -1,6 +1,8 @@
 //! The private desktop on this machine: real servers, real applications. The oracles are `/proc`, the file system,
 //! `xdotool`, `xprop` and pyatspi.
 
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test fails where it must, and says what it saw")]
+
 mod applications;
 mod faults;
 mod life;

@@ -12,6 +12,7 @@ use deskhand_linux::desktop::{
     self as private, Attached, DesktopName, DesktopRecord, DesktopState, Exit as ProgramExit, Owner, Size, StartOptions,
 };
 use serde_json::{Value, json};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{Surroundings, view};
 use crate::providers::{desktop_places, supervisor_entry};
@@ -150,8 +151,11 @@ fn exec_attached(name: &str, command: Vec<OsString>) -> Result<ExitCode, CallErr
     let record = ready(name)?;
     let streams = (std::io::stdin(), std::io::stdout(), std::io::stderr());
     let streams = [streams.0.as_fd(), streams.1.as_fd(), streams.2.as_fd()];
+    let signals = Signals::catch().map_err(|error| {
+        CallError::rejected(ErrorCode::Internal, format!("Signals cannot be caught: {error}."), IsEffect::No)
+    })?;
     let attached = Arc::new(private::exec_attached(&record, &program(command)?, streams)?);
-    pass_signals(&attached);
+    signals.pass_to(Arc::clone(&attached));
     let status = match attached.wait()? {
         ProgramExit::Code(code) => code,
         // As shells say it.
@@ -168,29 +172,43 @@ fn program(argv: Vec<OsString>) -> Result<private::Command, CallError> {
     Ok(private::Command { argv, environment: std::env::vars_os().collect(), directory })
 }
 
-/// What a terminal sends to this process goes to the program, which is in a session of its own.
-fn pass_signals(attached: &Arc<Attached>) {
-    use tokio::signal::unix::{SignalKind, signal};
-    let attached = Arc::clone(attached);
-    let passing = move || {
-        let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
-        runtime.block_on(async {
-            let kinds = [SignalKind::hangup(), SignalKind::interrupt(), SignalKind::quit(), SignalKind::terminate()];
-            let mut passed = tokio::task::JoinSet::new();
-            for kind in kinds {
-                let attached = Arc::clone(&attached);
-                let Ok(mut arrivals) = signal(kind) else { continue };
-                passed.spawn(async move {
-                    while arrivals.recv().await.is_some() {
-                        attached.signal(kind.as_raw_value());
-                    }
-                });
-            }
-            while passed.join_next().await.is_some() {}
-        });
-    };
-    // Without the thread a signal ends this process, and the program is told to hang up.
-    let _ = std::thread::Builder::new().name("signals".into()).spawn(passing);
+/// What a terminal sends to this process, caught for the program, which is in a session of its own.
+struct Signals {
+    runtime: tokio::runtime::Runtime,
+    arrivals: Vec<(SignalKind, Signal)>,
+}
+
+impl Signals {
+    /// From now on signals are kept.
+    fn catch() -> std::io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let kinds = [SignalKind::hangup(), SignalKind::interrupt(), SignalKind::quit(), SignalKind::terminate()];
+        let catch = |kind| Ok::<_, std::io::Error>((kind, signal(kind)?));
+        let entered = runtime.enter();
+        let arrivals = kinds.into_iter().map(catch).collect::<Result<_, _>>()?;
+        drop(entered);
+        Ok(Self { runtime, arrivals })
+    }
+
+    /// Passes on those that came, and those that come.
+    fn pass_to(self, attached: Arc<Attached>) {
+        let passing = move || {
+            self.runtime.block_on(async {
+                let mut passing = tokio::task::JoinSet::new();
+                for (kind, mut arrivals) in self.arrivals {
+                    let attached = Arc::clone(&attached);
+                    passing.spawn(async move {
+                        while arrivals.recv().await.is_some() {
+                            attached.signal(kind.as_raw_value());
+                        }
+                    });
+                }
+                passing.join_all().await;
+            });
+        };
+        // Without the thread the program hears nothing, and ends when this process is killed.
+        let _ = std::thread::Builder::new().name("signals".into()).spawn(passing);
+    }
 }
 
 /// What is told of a desktop.

@@ -98,12 +98,7 @@ fn a_program_has_the_terminals_streams_status_and_signals() {
     let mut line = String::new();
     said.read_line(&mut line).unwrap();
     assert_eq!(line, "ready\n");
-    // The reader of signals is a thread that starts beside the program.
-    eventually("it takes the signal", || {
-        signal(child.id(), "INT");
-        std::thread::sleep(std::time::Duration::from_millis(50));
-        child.try_wait().unwrap().is_some()
-    });
+    signal(child.id(), "INT");
     let mut rest = String::new();
     said.read_to_string(&mut rest).unwrap();
     assert_eq!((rest.as_str(), child.wait().unwrap().code()), ("told\n", Some(4)));
@@ -139,10 +134,11 @@ fn inside_a_desktop_it_is_the_one_that_is_meant() {
             world.run(&["desktop", "exec", name, "--", super::support::BINARY, "-f", "json", "desktop", "list"]);
         let list: serde_json::Value = serde_json::from_slice(&inner.stdout).unwrap();
         assert_eq!(list["data"]["desktops"].as_array().unwrap().len(), 2, "{list}");
-        let arguments = ["-f", "json", "observe", "displays"];
+        let arguments = ["-f", "json", "observe", "targets"];
         let argv: Vec<_> =
             ["desktop", "exec", name, "--", super::support::BINARY].into_iter().chain(arguments).collect();
-        assert!(world.run(&argv).status.success());
+        let targets = world.run(&argv);
+        assert!(targets.status.success(), "{}", String::from_utf8_lossy(&targets.stdout));
         assert_eq!(world.runners().len(), if name == "one" { 1 } else { 2 });
     }
 }
