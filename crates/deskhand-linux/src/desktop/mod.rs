@@ -4,9 +4,9 @@
 //! It owns the start ([`start`]), the registry ([`list`], [`find`]), running programs inside ([`exec_attached`],
 //! [`exec_detached`]) and the end ([`stop`]). It knows nothing of Runners, tools or grants.
 //!
-//! A desktop is two processes of this program and their descendants. The [keeper](keeper) starts the
-//! [supervisor](supervisor), which starts the [parts](part); each of the two is a process to which orphans fall, and each
-//! watches the other, so that the kill of any one process ends the desktop whole. [`ending`] says how.
+//! A desktop is two processes of this program and their descendants. The keeper starts the supervisor,
+//! which starts the parts; each of the two is a process to which orphans fall, and each
+//! watches the other, so that the kill of any one process ends the desktop whole. `ending.rs` says how.
 //!
 //! Begin with `supervisor.rs`.
 
