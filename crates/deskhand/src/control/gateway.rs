@@ -74,8 +74,12 @@ impl Control {
         }
         let link = match self.link() {
             Ok(link) => link,
-            // Which Runners there are is an answer also where there is none.
-            Err(_) if kind == ActionKind::Targets => return Ok((targets(Vec::new()), None)),
+            // Which Runners there are is an answer also where there can be none.
+            Err(Unreachable { code: ErrorCode::Unavailable | ErrorCode::Configuration, .. })
+                if kind == ActionKind::Targets =>
+            {
+                return Ok((targets(Vec::new()), None));
+            }
             Err(unreachable) => return Err(unreachable.of(kind)),
         };
         let target = link.target();

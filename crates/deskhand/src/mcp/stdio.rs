@@ -52,22 +52,25 @@ struct Inner {
 }
 
 impl Stdio {
-    /// Serves `input` and `output`, each with a thread of its own. `ended` is called when the input is over.
+    /// Serves `input` and `output`, each with a thread of its own. `ended` is called when the host has closed
+    /// either.
     ///
     /// # Errors
     /// No thread could be had.
     pub(super) fn new(
         input: impl io::Read + Send + 'static,
         output: impl io::Write + Send + 'static,
-        ended: impl FnOnce() + Send + 'static,
+        ended: impl Fn() + Send + Sync + 'static,
     ) -> io::Result<Self> {
         let (incoming_sender, incoming) = mpsc::channel(64);
         let (outgoing, mut lines) = mpsc::channel::<Vec<u8>>(MAX_WAITING);
         let mut output = output;
+        let ended = Arc::new(ended);
+        let unread = Arc::clone(&ended);
         std::thread::Builder::new().name("mcp-out".into()).spawn(move || {
             while let Some(line) = lines.blocking_recv() {
                 if output.write_all(&line).and_then(|()| output.flush()).is_err() {
-                    return;
+                    return unread();
                 }
             }
         })?;

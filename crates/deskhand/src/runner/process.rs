@@ -21,6 +21,8 @@ use crate::config::RunnerFiles;
 const LOOK: Duration = Duration::from_secs(2);
 /// How long the display may take to answer that look.
 const DISPLAY: Duration = Duration::from_secs(2);
+/// Pause after a connection that could not be taken.
+const PAUSE: Duration = Duration::from_millis(50);
 /// So many looks in a row without a display end the process.
 const MISSES: u32 = 2;
 /// How long running calls have to end once the process does.
@@ -95,8 +97,11 @@ fn accept(address: &Address, shared: &Arc<Shared>, provider: &dyn Provider, star
             match address.listener().accept() {
                 Ok((stream, _)) => welcome(stream, shared),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                // A front door that is gone again, or no descriptor left: the next look tries again.
-                Err(_) => break,
+                // A front door that is gone again, or no descriptor left: another try, and not at full speed.
+                Err(_) => {
+                    std::thread::sleep(PAUSE);
+                    break;
+                }
             }
         }
         if looked.elapsed() < look {

@@ -16,8 +16,13 @@ fn busy_host(world: &World) -> Host {
 }
 
 #[track_caller]
-fn nothing_is_left(world: &World) {
+fn nothing_runs(world: &World) {
     eventually("the end of every process", || world.processes().is_empty());
+}
+
+#[track_caller]
+fn nothing_is_left(world: &World) {
+    nothing_runs(world);
     let desktops = world.runtime().join("desktops");
     let left: Vec<_> = desktops.read_dir().unwrap().flatten().map(|entry| entry.file_name()).collect();
     assert!(left.iter().all(|name| name == ".ended"), "{left:?}");
@@ -63,6 +68,20 @@ fn an_empty_input_is_a_short_life() {
     let output = world.run(&["mcp"]);
     assert_eq!(output.status.code(), Some(0));
     assert!(output.stdout.is_empty() && output.stderr.is_empty(), "{output:?}");
+}
+
+#[test]
+fn a_host_that_does_not_listen_any_more() {
+    use std::io::Write as _;
+    use std::process::Stdio;
+    let world = World::new();
+    let mut child = world.command(&["mcp"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n").unwrap();
+    eventually("the end of the process", || child.try_wait().unwrap().is_some());
+    drop(input);
+    nothing_runs(&world);
 }
 
 #[test]
