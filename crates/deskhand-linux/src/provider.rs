@@ -294,7 +294,7 @@ impl LinuxProvider {
             return Dispatch::NotStarted(Fault::Gone);
         };
         match self.target(target.window, limit) {
-            Ok((_, tree)) => self.trees.accessibility.perform(&tree, &element, effect, limit),
+            Ok(_) => self.trees.accessibility.perform(&element, effect, limit),
             Err(fault) => Dispatch::NotStarted(fault),
         }
     }

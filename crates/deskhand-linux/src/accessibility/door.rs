@@ -16,7 +16,7 @@ use super::interface::{COMPONENT, Interface, REGISTRY, REGISTRY_PATH};
 use super::nodes::{self, Nodes};
 use super::object::Object;
 use super::perform;
-use super::resolve::{Live, resolve};
+use super::resolve::{Live, resolve, subject};
 use super::tree::Source;
 use super::value::{fault, value};
 use crate::map::geometry::{Extents, Placement, Projection, Realm};
@@ -132,16 +132,18 @@ impl Accessibility {
     }
 
     /// One effect, once.
-    pub(crate) fn perform(&self, target: &Target, element: &Object, effect: &Effect, limit: &Limit) -> Dispatch {
+    pub(crate) fn perform(&self, element: &Object, effect: &Effect, limit: &Limit) -> Dispatch {
         let connected = match self.connected() {
             Ok(connected) => connected,
             Err(fault) => return Dispatch::NotStarted(fault),
         };
-        let live = match connected.live(target, element, limit) {
-            Ok(live) => live,
-            Err(missing) => return Dispatch::NotStarted(fault(missing)),
-        };
-        let done = connected.bus.wait(perform::perform(&connected.bus, element, &live, effect, limit));
+        // Identity was proven just before, by `resolve`; here only what the effect itself is chosen by is read again.
+        let done = connected.bus.wait(async {
+            match subject(&connected.bus, element, matches!(effect, Effect::Select), limit).await {
+                Ok(subject) => perform::perform(&connected.bus, element, &subject, effect, limit).await,
+                Err(missing) => Dispatch::NotStarted(fault(missing)),
+            }
+        });
         // Whatever was read before the effect is overtaken, also where the toolkit announces nothing.
         connected.events.count(&element.bus);
         done
@@ -310,7 +312,7 @@ impl Connected {
             window,
         };
         let revision = self.revision.fetch_add(1, Ordering::Relaxed);
-        let mut tree = source.tree(&root, reading.surroundings(&root.path), ask, revision, limit);
+        let mut tree = source.tree(&root, reading.surroundings(&root.path, &target.top.path), ask, revision, limit);
         if reading.settling {
             tree.notes.push(advice(target, reading));
         }
@@ -369,8 +371,8 @@ impl Reading {
         way
     }
 
-    fn surroundings(&self, path: &Arc<str>) -> Surroundings {
-        let mut around = Surroundings::default();
+    fn surroundings(&self, path: &Arc<str>, top: &Arc<str>) -> Surroundings {
+        let mut around = Surroundings { top: path == top, ..Surroundings::default() };
         let parent = self.parents.get(path).and_then(|parent| self.nodes.by_path.get(parent));
         around.selectable = parent.is_some_and(|parent| parent.interfaces.has(Interface::Selection));
         let mut current = self.parents.get(path);

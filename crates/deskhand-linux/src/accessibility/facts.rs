@@ -49,6 +49,14 @@ pub(crate) fn role(node: &Node) -> Role {
     refined(node.role, editable, node.states.has(Raw::Checkable))
 }
 
+/// The role of a top-level accessible: toolkits that call it a filler or nothing mean a window.
+pub(crate) fn top_role(node: &Node) -> Role {
+    match role(node) {
+        role if role.is_structural() => Role::Window,
+        role => role,
+    }
+}
+
 /// Whether the object itself is a protected one.
 pub(crate) fn is_protected(node: &Node) -> bool {
     node.role == PASSWORD
@@ -109,11 +117,11 @@ pub(crate) async fn action_names(bus: &Bus, at: (&str, &str), limit: &Limit) -> 
     names.into_iter().map(Result::unwrap_or_default).collect()
 }
 
-/// Whether the object holds text that a person edits or a program fills.
+/// Whether the object holds text that a person edits or a program fills. Browsers give every paragraph the
+/// interface for it, so the state or the role must say it too.
 pub(crate) fn takes_text(node: &Node) -> bool {
     node.interfaces.has(Interface::Text)
         && (node.states.has(Raw::Editable)
-            || node.interfaces.has(Interface::EditableText)
             || matches!(role(node), Role::Textbox | Role::PasswordTextbox | Role::Searchbox | Role::SpinButton))
 }
 
@@ -126,7 +134,7 @@ pub(crate) fn facts(
     wanted: Wanted,
     around: Surroundings,
 ) -> ElementFacts {
-    let role = role(node);
+    let role = if around.top { top_role(node) } else { role(node) };
     // What begins a realm is described as the rest of it.
     let realm = around.realm.below(native_name(node.role));
     let protected = around.protected || is_protected(node);
@@ -161,6 +169,8 @@ pub(crate) struct Surroundings {
     pub(crate) selectable: bool,
     /// Which part of the window it lies in, for its bounds.
     pub(crate) realm: Realm,
+    /// It is the top-level accessible.
+    pub(crate) top: bool,
 }
 
 fn presence(node: &Node, extras: &Extras, wanted: Wanted, protected: bool, role: Role) -> ValuePresence {

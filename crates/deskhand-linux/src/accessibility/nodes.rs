@@ -24,6 +24,8 @@ pub(crate) const MAX_OBJECTS: usize = 60_000;
 const MAX_LEVELS: u32 = 200;
 /// Children that are believed. Spreadsheets claim 2³¹.
 const MAX_CHILDREN: i32 = 20_000;
+/// Children that are asked for also of a container that makes them on demand.
+const FEW: i32 = 200;
 /// Cells of a lazy container that are read.
 const MAX_CELLS: usize = 400;
 /// Calls under way at once while walking.
@@ -256,8 +258,11 @@ fn is_whole(known: &Node) -> bool {
     known.unread.is_some() || (!is_lazy(known) && known.claimed >= 0 && known.children.len() >= known.claimed as usize)
 }
 
+/// Whether its children must not be asked for: it makes them on demand and there are many. A combo box's list
+/// says that it makes them on demand too, and has three.
 fn is_lazy(known: &Node) -> bool {
-    known.states.has(Raw::ManagesDescendants) || known.claimed > MAX_CHILDREN
+    let few = (0..=FEW).contains(&known.claimed);
+    (known.states.has(Raw::ManagesDescendants) && !few) || known.claimed > MAX_CHILDREN
 }
 
 fn push_children(known: &mut Node, depth: u32, waiting: &mut Vec<(Arc<str>, u32)>) {

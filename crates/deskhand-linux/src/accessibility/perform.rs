@@ -7,13 +7,13 @@ use deskhand_contract::provider::{Dispatch, Effect, Fault};
 use super::facts::{action_names, role};
 use super::interface::{ACTION, COMPONENT, EDITABLE_TEXT, Interface, SELECTION, VALUE};
 use super::object::Object;
-use super::resolve::Live;
+use super::resolve::Subject;
 use crate::map::action::{main_action, menu_action};
 use crate::map::state::Raw;
 use crate::sys::bus::{Bus, BusFault, Call};
 
 /// Performs `effect` on an element that was just read live.
-pub(crate) async fn perform(bus: &Bus, element: &Object, live: &Live, effect: &Effect, limit: &Limit) -> Dispatch {
+pub(crate) async fn perform(bus: &Bus, element: &Object, live: &Subject, effect: &Effect, limit: &Limit) -> Dispatch {
     let at = |interface, method| Call { bus: &element.bus, path: &element.path, interface, method };
     match effect {
         Effect::Activate | Effect::Scroll { .. } => unsupported("this element has no such action"),
@@ -56,7 +56,7 @@ pub(crate) async fn perform(bus: &Bus, element: &Object, live: &Live, effect: &E
 async fn act(
     bus: &Bus,
     element: &Object,
-    live: &Live,
+    live: &Subject,
     choose: impl Fn(&[String]) -> Option<usize>,
     limit: &Limit,
 ) -> Dispatch {
@@ -74,7 +74,7 @@ async fn act(
     truth(bus.call(&call, &index, limit).await)
 }
 
-async fn select(bus: &Bus, element: &Object, live: &Live, limit: &Limit) -> Dispatch {
+async fn select(bus: &Bus, element: &Object, live: &Subject, limit: &Limit) -> Dispatch {
     let (Some((parent, node)), Some(index)) = (&live.parent, live.index) else {
         return unsupported("its container has no selection");
     };
@@ -97,7 +97,7 @@ async fn select(bus: &Bus, element: &Object, live: &Live, limit: &Limit) -> Disp
     truth(bus.call(&call, &index, limit).await)
 }
 
-async fn set_number(bus: &Bus, element: &Object, live: &Live, number: f64, limit: &Limit) -> Dispatch {
+async fn set_number(bus: &Bus, element: &Object, live: &Subject, number: f64, limit: &Limit) -> Dispatch {
     if !live.node.interfaces.has(Interface::Value) {
         return unsupported("this element has no number to set");
     }

@@ -98,6 +98,7 @@ impl Source<'_> {
                 protected: place.around.protected || is_protected(node),
                 selectable: node.interfaces.has(Interface::Selection),
                 realm: place.around.realm.below(native_name(node.role)),
+                top: false,
             };
             let mut cut = None;
             if place.depth + 1 >= ask.max_depth && !node.children.is_empty() {

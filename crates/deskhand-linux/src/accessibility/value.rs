@@ -4,7 +4,6 @@ use deskhand_contract::limit::Limit;
 use deskhand_contract::provider::{Fault, NativeValue};
 use deskhand_contract::redacted::Redacted;
 
-use super::facts::takes_text;
 use super::interface::{Interface, TEXT, VALUE};
 use super::nodes::Node;
 use super::object::Object;
@@ -18,7 +17,7 @@ const MAX_BYTES: usize = 16 << 10;
 /// # Errors
 /// [`Fault::TooLarge`] beyond 16 KiB; [`Fault::Unsupported`] where it has none.
 pub(crate) async fn value(bus: &Bus, element: &Object, node: &Node, limit: &Limit) -> Result<NativeValue, Fault> {
-    if node.interfaces.has(Interface::Value) && !(takes_text(node) && !node.interfaces.has(Interface::Value)) {
+    if node.interfaces.has(Interface::Value) {
         let numbers = tokio::join!(
             bus.property::<f64>(element.at(), VALUE, "CurrentValue", limit),
             bus.property::<f64>(element.at(), VALUE, "MinimumValue", limit),

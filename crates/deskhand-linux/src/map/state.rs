@@ -69,7 +69,7 @@ pub(crate) fn states(raw: RawStates, role: Role, around: Around) -> States {
     let mixed = checkable && raw.has(Raw::Indeterminate);
     let expandable = raw.has(Raw::Expandable);
     let editable = raw.has(Raw::Editable) && !raw.has(Raw::ReadOnly);
-    let textual = matches!(role, Role::Textbox | Role::Searchbox | Role::PasswordTextbox | Role::SpinButton);
+    let textual = matches!(role, Role::Textbox | Role::Searchbox | Role::PasswordTextbox);
     let hidden = !raw.has(Raw::Visible) && around.showing_means;
     let table = [
         (State::Focused, raw.has(Raw::Focused)),
