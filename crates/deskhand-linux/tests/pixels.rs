@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use desk::{Desk, Shape, colour, eventually, find_colour, limit, picture, window};
 use deskhand_contract::geometry::{Size, WindowRect};
-use deskhand_contract::provider::{Bitmap, CaptureTarget, Fault, Provider as _};
+use deskhand_contract::provider::{Belonging, Bitmap, CaptureTarget, Fault, Provider as _};
+use x11rb::connection::Connection as _;
+use x11rb::protocol::composite::{ConnectionExt as _, Redirect};
+use x11rb::rust_connection::RustConnection;
 
 /// A window that paints a pattern of its own: a field of one colour with a marked square, and a text.
 const PAINT: &str = r##"
@@ -276,5 +279,54 @@ fn other_depths_give_the_same_colours() {
         });
         let bitmap = picture(&provider, &found).unwrap();
         assert_eq!(find_colour(&bitmap, [255, 0, 0]), Some((50, 60, 41, 41)), "{size}");
+    }
+}
+
+#[test]
+fn a_server_without_extensions_still_serves_what_it_can() {
+    let shape = Shape { size: "1280x900x24", manager: true, bus: false };
+    let mut desk = Desk::start_without(&shape, &["MIT-SHM", "Composite", "RANDR", "X-Resource", "DAMAGE"]);
+    paint(&mut desk, "plain", "300x200+120+90", "#12fe34", "#fe1234", &[]);
+    let provider = desk.provider();
+    let plain = window(&provider, "plain");
+    // Nobody vouches for the process behind it.
+    assert_eq!((plain.belongs_to, plain.executable.as_deref()), (Belonging::Unproven, None));
+    eventually("it is painted", || picture(&provider, &plain).is_ok_and(|bitmap| colour(&bitmap, 5, 5) == FIELD));
+    assert!(rgb(&picture(&provider, &plain).unwrap()) == oracle(&desk, "plain"));
+    let displays = provider.displays(&limit()).unwrap();
+    assert_eq!(displays.iter().map(|display| display.geometry.size()).collect::<Vec<_>>(), [Size::new(1280, 900)]);
+    let whole = CaptureTarget::Display { display: &displays[0].key, without: &[] };
+    assert!(rgb(&provider.capture(&whole, &limit()).unwrap()) == oracle_of(&desk, "root"));
+    paint(&mut desk, "above", "100x50+150+120", "#0000ff", "#0000ff", &["override"]);
+    window(&provider, "above");
+    eventually(
+        "it is covered and refused",
+        || matches!(picture(&provider, &plain), Err(Fault::NotCapturable(why)) if why.contains("Composite")),
+    );
+}
+
+/// Redirects all windows as a compositing manager does.
+fn composite(desk: &Desk, update: Redirect) -> RustConnection {
+    let (conn, screen) = x11rb::connect(Some(&desk.display)).expect("the display is there");
+    conn.composite_query_version(0, 4).unwrap().reply().unwrap();
+    let root = conn.setup().roots[screen].root;
+    conn.composite_redirect_subwindows(root, update).unwrap().check().unwrap();
+    conn
+}
+
+#[test]
+fn a_composited_display_gives_covered_windows_at_once() {
+    for update in [Redirect::AUTOMATIC, Redirect::MANUAL] {
+        let mut desk = Desk::managed();
+        let _compositor = composite(&desk, update);
+        paint(&mut desk, "below", "300x200+120+90", "#12fe34", "#fe1234", &[]);
+        paint(&mut desk, "above", "500x400+60+40", "#0000ff", "#0000ff", &["override"]);
+        let provider = desk.provider();
+        window(&provider, "above");
+        let below = window(&provider, "below");
+        eventually("it is painted", || picture(&provider, &below).is_ok_and(|bitmap| colour(&bitmap, 5, 5) == FIELD));
+        let bitmap = picture(&provider, &below).unwrap();
+        assert_eq!(find_colour(&bitmap, MARK), Some((50, 60, 41, 41)));
+        assert_eq!(find_colour(&bitmap, [0, 0, 255]), None);
     }
 }

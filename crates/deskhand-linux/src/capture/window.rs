@@ -107,11 +107,6 @@ impl WindowCapture {
         Err(NoPicture::NotCapturable(RESTLESS))
     }
 
-    /// Forgets windows that are not among `alive`. Their redirection ended with them.
-    pub(crate) fn retain(&self, alive: impl Fn(Window) -> bool) {
-        self.lock().retain(|window, _| alive(*window));
-    }
-
     fn lock(&self) -> MutexGuard<'_, HashMap<Window, Held>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }

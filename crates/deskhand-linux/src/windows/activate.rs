@@ -5,6 +5,7 @@
 //! as ICCCM has it. Whether the window is in front afterwards is for the runtime to see.
 
 use x11rb::connection::Connection as _;
+use x11rb::properties::WmHints;
 use x11rb::protocol::xproto::{
     ClientMessageEvent, ConfigureWindowAux, ConnectionExt as _, EventMask, InputFocus, StackMode, Window,
 };
@@ -71,8 +72,13 @@ fn ask_manager(x11: &X11, window: Window) -> Result<(), XError> {
 fn take_focus(x11: &X11, window: Window) -> Result<(), XError> {
     let protocols = property::words(property::ask(&x11.conn, window, x11.atoms.WM_PROTOCOLS, 64)?)?;
     x11.conn.configure_window(window, &ConfigureWindowAux::new().stack_mode(StackMode::ABOVE))?;
-    x11.conn.set_input_focus(InputFocus::PARENT, window, x11rb::CURRENT_TIME)?;
-    if protocols.contains(&x11.atoms.WM_TAKE_FOCUS) {
+    let hints = WmHints::get(&x11.conn, window)?.reply().ok().flatten();
+    let takes_itself = protocols.contains(&x11.atoms.WM_TAKE_FOCUS);
+    // A window that wants no focus given, and says that it takes it, is only told.
+    if hints.and_then(|hints| hints.input).unwrap_or(true) || !takes_itself {
+        x11.conn.set_input_focus(InputFocus::PARENT, window, x11rb::CURRENT_TIME)?;
+    }
+    if takes_itself {
         let data = [x11.atoms.WM_TAKE_FOCUS, x11rb::CURRENT_TIME, 0, 0, 0];
         let event = ClientMessageEvent::new(32, window, x11.atoms.WM_PROTOCOLS, data);
         x11.conn.send_event(false, window, EventMask::NO_EVENT, event)?;

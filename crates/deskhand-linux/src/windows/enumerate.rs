@@ -77,11 +77,10 @@ pub(crate) struct XWindows {
     pub(crate) windows: Vec<XWindow>,
     /// Whether a window manager that speaks EWMH runs.
     pub(crate) managed: bool,
-    /// Windows that were not looked at, because there were more than [`MAX_SCANNED`].
-    pub(crate) unscanned: usize,
 }
 
-/// Most children of the root that are looked at.
+/// Most children of the root that are looked at, from the top of the stack: what lies below more than this many
+/// windows is not listed.
 pub(crate) const MAX_SCANNED: usize = 1_024;
 /// Deepest nesting of window managers' frames around a window.
 const MAX_FRAMES: usize = 5;
@@ -101,7 +100,7 @@ pub(crate) fn enumerate(x11: &X11) -> Result<XWindows, XError> {
     let desk = Desk::read(x11)?;
     let scan = Scan::read(x11, &desk)?;
     let windows = describe(x11, &desk, &scan)?;
-    Ok(XWindows { windows, managed: desk.manager.is_some(), unscanned: scan.unscanned })
+    Ok(XWindows { windows, managed: desk.manager.is_some() })
 }
 
 /// What the root window says.
@@ -161,7 +160,6 @@ impl Desk {
 /// The windows that are targets, with the child of the root that holds each.
 struct Scan {
     targets: Vec<Target>,
-    unscanned: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -175,7 +173,6 @@ struct Target {
 impl Scan {
     fn read(x11: &X11, desk: &Desk) -> Result<Self, XError> {
         let scanned: Vec<Window> = desk.children.iter().rev().copied().take(MAX_SCANNED).collect();
-        let unscanned = desk.children.len() - scanned.len();
         let order: HashMap<Window, usize> = scanned.iter().enumerate().map(|(at, window)| (*window, at)).collect();
         let mut frames = frames_of(x11, &desk.listed, &order)?;
         let managed: HashSet<Window> = frames.values().copied().collect();
@@ -188,7 +185,7 @@ impl Scan {
             .map(|(id, frame)| Target { id, frame, depth_from_top: order.get(&frame).copied().unwrap_or(usize::MAX) })
             .collect();
         targets.sort_by_key(|target| (target.depth_from_top, target.id));
-        Ok(Self { targets, unscanned })
+        Ok(Self { targets })
     }
 }
 

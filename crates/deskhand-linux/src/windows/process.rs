@@ -69,14 +69,6 @@ impl ProcessFacts {
         })
     }
 
-    /// Whether the same process still runs.
-    pub(crate) fn is_alive(&self) -> bool {
-        std::fs::read_to_string(format!("/proc/{}/stat", self.pid))
-            .ok()
-            .and_then(|stat| parse_stat(&stat))
-            .is_some_and(|(_, _, started)| started == self.started)
-    }
-
     /// Whose it is, seen from this process.
     pub(crate) fn owner(&self) -> Owner {
         let us = rustix::process::geteuid().as_raw();
@@ -169,7 +161,6 @@ mod tests {
     #[test]
     fn this_process_is_known_and_the_same_user() {
         let facts = ProcessFacts::read(std::process::id()).expect("this process runs");
-        assert!(facts.is_alive());
         assert_eq!(facts.owner(), Owner::SameUser);
         let program = facts.program.expect("one may know one's own program");
         assert_eq!(Some(program.path), std::env::current_exe().ok().map(|path| path.display().to_string()));
@@ -184,8 +175,7 @@ mod tests {
         assert!(descends_from(child.id(), std::process::id()));
         child.kill().expect("own child");
         child.wait().expect("own child");
-        assert!(!facts.is_alive());
-        assert_eq!(ProcessFacts::read(facts.pid).map(|again| again.started == facts.started), None);
+        assert_eq!(ProcessFacts::read(facts.pid).filter(|again| again.started == facts.started), None);
     }
 
     #[test]

@@ -44,11 +44,17 @@ impl Desk {
     }
 
     pub fn start(shape: &Shape) -> Self {
+        Self::start_without(shape, &[])
+    }
+
+    /// A display whose server lacks some extensions.
+    pub fn start_without(shape: &Shape, extensions: &[&str]) -> Self {
         let home = tempfile::tempdir().expect("a temporary directory");
         let (reader, writer) = std::io::pipe().expect("a pipe");
         let mut server = Command::new("Xvfb");
         let number = writer.as_raw_fd().to_string();
         server.args(["-displayfd", &number, "-screen", "0", shape.size, "-nolisten", "tcp", "-noreset"]);
+        server.args(extensions.iter().flat_map(|extension| ["-extension", extension]));
         server.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         rustix::io::fcntl_setfd(&writer, rustix::io::FdFlags::empty()).expect("the write end stays open");
         let server = spawn(&mut server);
