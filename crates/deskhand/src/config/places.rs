@@ -50,7 +50,8 @@ impl Places {
         if let Some(base) = &environment.runtime_dir {
             let runtime = base.join("deskhand");
             let fits = runtime.as_os_str().len() + 1 + MAX_NAME <= MAX_SOCKET_PATH;
-            if fits && base.is_dir() {
+            let ours = fs::metadata(base).is_ok_and(|found| found.is_dir() && found.uid() == uid);
+            if fits && ours {
                 own_directory(&runtime, uid)?;
                 return Ok(Self { runtime });
             }

@@ -85,14 +85,16 @@ impl Server {
     }
 
     async fn listed(&self) -> Vec<model::Tool> {
-        let control = Arc::clone(&self.control);
-        let known = match control.known_target() {
+        let known = match self.control.known_target() {
             Some(target) => Some(target),
-            None if (self.within_reach)() => {
-                let reached = tokio::task::spawn_blocking(move || control.target().ok());
+            None => {
+                // Looking for desktops reads files and may wait for one that is ending: not on the thread that
+                // answers pings.
+                let (control, within_reach) = (Arc::clone(&self.control), Arc::clone(&self.within_reach));
+                let reached = move || within_reach().then(|| control.target().ok()).flatten();
+                let reached = tokio::task::spawn_blocking(reached);
                 tokio::time::timeout(LISTING, reached).await.ok().and_then(Result::ok).flatten()
             }
-            None => None,
         };
         let (scopes, capabilities) = match known {
             Some(target) => (scopes::local(target.private), target.capabilities),

@@ -200,3 +200,56 @@ fn nothing_but_protocol_is_on_standard_output() {
     while host.next_within(SILENCE).is_some() {}
     assert_eq!(host.wait().0, Some(0));
 }
+
+/// Numbers that are the same in every run.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self, below: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % below
+    }
+}
+
+#[test]
+fn mutated_messages_never_end_the_server() {
+    let seeds: [&[u8]; 6] = [
+        br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#,
+        br#"{"jsonrpc":"2.0","id":"x","method":"tools/list","params":{"cursor":"a"}}"#,
+        br#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"computer_observe","arguments":{"action":"find_elements","surface_id":"s12345678","label":"x","limit":3}}}"#,
+        br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2,"reason":"no"}}"#,
+        br#"{"jsonrpc":"2.0","id":3,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"n","version":"v"}}}"#,
+        br#"{"jsonrpc":"2.0","id":4,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#,
+    ];
+    let seed = std::env::var("DESKHAND_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(7);
+    println!("seed {seed} (DESKHAND_SEED repeats another)");
+    let mut numbers = Numbers(seed);
+    // No desktop can be started here, so that no mutation does.
+    let world = World::new().with("PATH", "/nonexistent");
+    let mut host = world.host(&[]);
+    for round in 0..60 {
+        let mut sent = Vec::new();
+        for _ in 0..40 {
+            let mut line = seeds[numbers.next(seeds.len())].to_vec();
+            for _ in 0..=numbers.next(4) {
+                if line.is_empty() {
+                    break;
+                }
+                let at = numbers.next(line.len());
+                match numbers.next(5) {
+                    0 => line[at] = numbers.next(256) as u8,
+                    1 => drop(line.remove(at)),
+                    2 => line.insert(at, b"{}[]\",:0\\\n\x00\xff"[numbers.next(12)]),
+                    3 => line.truncate(at.max(1)),
+                    _ => line.extend_from_within(at..),
+                }
+            }
+            sent.extend(line);
+            sent.push(b'\n');
+        }
+        host.raw(&sent);
+        let id = format!("round {round}");
+        host.send(&json!({ "jsonrpc": "2.0", "id": id, "method": "ping" }));
+        while host.next()["id"] != *id {}
+    }
+}
