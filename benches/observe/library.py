@@ -22,13 +22,19 @@ class Pyatspi:
         return [frame.name for frame in self.frames()]
 
     def window(self, title):
-        return next(frame for frame in self.frames() if title in (frame.name or ""))
+        # Some windows are named by their header bar only; then the application's name is theirs.
+        frames = self.frames()
+        return next((frame for frame in frames if title in (frame.name or "")),
+                    None) or next(frame for frame in frames if title in self.application(frame))
+
+    @staticmethod
+    def application(frame):
+        return frame.getApplication().name or ""
 
     def tree(self, title):
         lines = []
 
         def walk(node, depth):
-            states = self.api.state.stateToString if hasattr(self.api, "state") else str
             try:
                 action = node.queryAction()
                 actions = [action.getName(index) for index in range(action.nActions)]
@@ -40,7 +46,6 @@ class Pyatspi:
                 child = node.getChildAtIndex(index)
                 if child is not None:
                     walk(child, depth + 1)
-            del states
 
         walk(self.window(title), 0)
         return "\n".join(lines)
@@ -72,6 +77,8 @@ class Dogtail(Pyatspi):
 
             config.config.logDebugToStdOut = config.config.logDebugToFile = False
             config.config.searchCutoffCount = 1
+            # It waits after each action by default; what is measured is the action.
+            config.config.actionDelay = config.config.defaultDelay = 0
             self.root = tree.root
         finally:
             sys.stdout = silent
