@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use deskhand_contract::wire::{self, FromRunner, Mode, PROTOCOL, ToRunner};
 
-use super::support::{PATIENCE, World, eventually, signal};
+use super::support::{Display, PATIENCE, World, eventually, signal};
 
 fn greet(socket: &Path, protocol: u32, session: Option<&str>) -> (UnixStream, FromRunner) {
     let mut stream = UnixStream::connect(socket).unwrap();
@@ -209,4 +209,24 @@ fn a_stopped_runner_does_not_hang_a_call() {
     assert_eq!(exit, 75, "{stop}");
     signal(runner, "CONT");
     assert_eq!(world.envelope(&["observe", "targets"]).1, 0);
+}
+
+#[test]
+fn the_user_s_own_desktop_has_a_runner_that_ends_with_the_display() {
+    let display = Display::start();
+    let world = World::new().with("DISPLAY", &display.name);
+    let (targets, exit) = world.envelope(&["observe", "targets"]);
+    assert_eq!(exit, 0, "{targets}");
+    assert_eq!(targets["data"]["targets"][0]["private"], false);
+    assert_eq!(world.runners().len(), 1);
+    // A screen of the same server is the same desktop.
+    let screen = format!("{}.0", display.name);
+    let same = world.command(&["observe", "targets"]).env("DISPLAY", screen).output().unwrap();
+    assert!(same.status.success(), "{same:?}");
+    assert_eq!(world.runners().len(), 1);
+    // What reads whole displays is not given there.
+    let (displays, exit) = world.envelope(&["observe", "displays"]);
+    assert_eq!((exit, &displays["error"]["code"]), (77, &"scope_missing".into()), "{displays}");
+    display.end();
+    eventually("the end of the Runner", || world.runners().is_empty());
 }

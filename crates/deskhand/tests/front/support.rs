@@ -163,6 +163,43 @@ impl Drop for World {
     }
 }
 
+/// A bare X server, as a user's own desktop is to Deskhand.
+pub(crate) struct Display {
+    server: Child,
+    pub(crate) name: String,
+}
+
+impl Display {
+    pub(crate) fn start() -> Self {
+        let mut server = Command::new("Xvfb")
+            .args(["-displayfd", "1", "-screen", "0", "640x480x24", "-nolisten", "tcp"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut number = String::new();
+        BufReader::new(server.stdout.as_mut().unwrap()).read_line(&mut number).unwrap();
+        Self { server, name: format!(":{}", number.trim()) }
+    }
+
+    pub(crate) fn end(mut self) {
+        self.stop();
+    }
+
+    fn stop(&mut self) {
+        signal(self.server.id(), "TERM");
+        let _ = self.server.wait();
+    }
+}
+
+impl Drop for Display {
+    fn drop(&mut self) {
+        if matches!(self.server.try_wait(), Ok(None)) {
+            self.stop();
+        }
+    }
+}
+
 /// Waits until something is true, or fails.
 #[track_caller]
 pub(crate) fn eventually(what: &str, mut is_true: impl FnMut() -> bool) {
