@@ -22,7 +22,7 @@ pub(super) fn engine(provider: Arc<dyn Provider>, private: bool, audit: Result<P
     };
     Runner::new(World {
         provider,
-        clock: Arc::new(SystemClock::default()),
+        clock: Arc::new(SystemClock),
         entropy: Arc::new(SystemEntropy),
         record,
         client: ClientId::local(),
