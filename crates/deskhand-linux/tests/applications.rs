@@ -1,5 +1,7 @@
 //! Windows and pictures of real applications of every toolkit, against xwininfo and ImageMagick.
 
+#![allow(clippy::unwrap_used, reason = "a failure here is the test's own")]
+
 mod desk;
 
 use desk::{Desk, Shape, eventually, limit, picture};

@@ -1,6 +1,8 @@
 //! Bounds of elements in window pixels: every fixture paints one element in a colour of its own, and the bounds
 //! of that element must be where the window's picture shows the colour, or be marked unproven.
 
+#![allow(clippy::unwrap_used, reason = "a failure here is the test's own")]
+
 mod desk;
 
 use desk::{Desk, Shape, eventually, find_colour, limit, picture};

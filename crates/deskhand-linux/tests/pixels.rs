@@ -1,5 +1,7 @@
 //! Pictures of windows and displays, against colours that the fixtures paint and ImageMagick's own grab.
 
+#![allow(clippy::unwrap_used, reason = "a failure here is the test's own")]
+
 mod desk;
 
 use std::time::Duration;

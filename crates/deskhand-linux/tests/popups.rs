@@ -1,6 +1,8 @@
 //! Menus, combo lists and popovers: windows of their own, with their owner and their own pixels, which never take
 //! the tree of the window that they belong to.
 
+#![allow(clippy::unwrap_used, reason = "a failure here is the test's own")]
+
 mod desk;
 
 use desk::{Desk, Shape, eventually, limit, picture};

@@ -1,5 +1,7 @@
 //! Windows as X11 has them, against xwininfo, xprop, wmctrl and xdotool.
 
+#![allow(clippy::unwrap_used, reason = "a failure here is the test's own")]
+
 mod desk;
 
 use desk::{Desk, eventually, limit, window};

@@ -1,7 +1,7 @@
 //! A display for one test: an X server, perhaps a window manager, a message bus with accessibility, and the
 //! programs started on it. Everything ends with it.
 
-#![allow(dead_code, reason = "each test file uses its part")]
+#![allow(dead_code, unreachable_pub, reason = "each test file uses its part of a module that is only theirs")]
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::fd::AsRawFd as _;
