@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use deskhand_linux::desktop::{self, DesktopName, Entry, Fault, Owner, StartOptions};
 
-use crate::world::{World, failure, named, options};
+use crate::world::{World, eventually, failure, files, kill_9, named, options};
 
 /// A search path that holds only these programs.
 fn only(world: &World, programs: &[&str]) -> std::ffi::OsString {
@@ -58,6 +58,28 @@ fn without_xvfb_xtigervnc_serves() {
     let rfb = std::fs::metadata(record.directory.join("rfb")).unwrap();
     assert_eq!(rfb.permissions().mode() & 0o777, 0o600);
     world.stop(&record);
+    assert_eq!(files(&record), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn a_lock_goes_after_a_kill_if_it_is_that_servers_and_stays_if_not() {
+    for (holder, stays) in [("server", false), ("somebody else", true)] {
+        let world = World::new();
+        // Numbers that no server chooses by itself.
+        let number = u16::try_from(1000 + std::process::id() % 20_000).unwrap();
+        let by_number = StartOptions { display: Some(number), ..options() };
+        let record = desktop::start(&world.places, &by_number).unwrap().record;
+        assert_eq!(record.display, Some(number));
+        let server = record.parts[0].process.pid;
+        let pid = if holder == "server" { server } else { std::process::id() };
+        // Some servers make it, this one makes none when it tells its number.
+        let lock = std::path::PathBuf::from(format!("/tmp/.X{number}-lock"));
+        std::fs::write(&lock, format!("{pid:>10}\n")).unwrap();
+        kill_9(server);
+        eventually("the desktop's end", || !record.directory.exists());
+        assert_eq!(lock.exists(), stays, "{holder}");
+        let _ = std::fs::remove_file(&lock);
+    }
 }
 
 #[test]
