@@ -14,11 +14,11 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::task::spawn_local;
 
 use super::children::{Child, Children, Exit, Spawn};
-use super::environment;
 use super::error::{DesktopError, Fault};
 use super::process::{ProcessIdentity, program_in, raw};
 use super::record::DesktopRecord;
 use super::wire::{self, ExecAnswer, ExecOrder};
+use super::{environment, home};
 
 /// Listens from now on.
 pub(super) fn serve(record: &DesktopRecord, children: &Children) -> Result<(), DesktopError> {
@@ -108,7 +108,8 @@ fn start(
     }
     let environment = environment::whole(record, &order.environment);
     let path = environment.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone());
-    let program = find(&name, &path.unwrap_or_default()).ok_or_else(|| {
+    let program = home::starter(&record.home, &name).or_else(|| find(&name, &path.unwrap_or_default()));
+    let program = program.ok_or_else(|| {
         DesktopError::new(Fault::ExecFailed, format!("There is no program {} in PATH.", name.to_string_lossy()))
             .fix("install it, or give its whole path")
     })?;

@@ -1,7 +1,7 @@
 //! A desktop's private home: what keeps applications from asking first-run questions, from waiting for services that
 //! are not there, and from hiding their accessibility trees.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
@@ -54,6 +54,15 @@ fn wrap_engines(home: &Path, path: &OsStr, data: &[PathBuf]) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// The starter of the program at that path, if it is one that needs the switches: it is used also where the program is
+/// named by its whole path, as menu entries do.
+pub(super) fn starter(home: &Path, program: &OsStr) -> Option<OsString> {
+    let program = Path::new(program);
+    let starter = home.join(OWN_PROGRAMS).join(program.file_name()?);
+    let text = fs::read_to_string(&starter).ok()?;
+    (program.is_absolute() && text == starter_text(program)).then(|| starter.into())
 }
 
 fn starter_text(real: &Path) -> String {

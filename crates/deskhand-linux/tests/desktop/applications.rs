@@ -102,6 +102,11 @@ fn chromium_by_name() {
 }
 
 #[test]
+fn chromium_by_its_whole_path() {
+    browser_shows_page("/usr/bin/chromium");
+}
+
+#[test]
 fn chromium_by_its_menu_entry() {
     let world = World::new();
     let record = world.start();
