@@ -19,19 +19,31 @@
 
 #![forbid(unsafe_code)]
 
+mod actionable;
+mod admit;
 pub mod audit;
+mod bind;
+mod call;
 pub mod clock;
-#[allow(dead_code)]
 mod delta;
 mod digest;
-#[allow(dead_code)]
+mod element;
+mod fault;
+mod grant;
+mod identity;
 mod image;
-#[allow(dead_code)]
+mod lineage;
+mod live;
+mod observe;
 mod outline;
-#[allow(dead_code)]
 mod projection;
 mod runner;
+mod seam;
 mod session;
+mod surface;
+mod trees;
+mod turn;
+mod verify;
 
 pub use runner::{Answer, CaptureMode, Policy, Runner, World};
 pub use session::Session;

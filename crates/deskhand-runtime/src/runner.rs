@@ -1,20 +1,24 @@
 //! The door of the engine: a [`Runner`] over one desktop, given its [`World`].
 
-use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use deskhand_contract::action::Action;
-use deskhand_contract::error::{CallError, ErrorCode, IsEffect};
 use deskhand_contract::id::{ClientId, Entropy};
-use deskhand_contract::limit::{Cancel, Limit};
+use deskhand_contract::limit::Limit;
 use deskhand_contract::provider::Provider;
 use deskhand_contract::reply::Target;
 use deskhand_contract::wire::{Ending, Mode};
 
-use crate::audit::Record;
+use crate::audit::{Chain, Record};
+use crate::call;
 use crate::clock::Clock;
+use crate::identity::Identities;
+use crate::live::Live;
+use crate::seam::Seam;
 use crate::session::{Session, Sessions};
+use crate::turn::Turns;
 
 /// All that a Runner knows of the world.
 pub struct World {
@@ -40,7 +44,7 @@ pub struct Policy {
     /// Whether pixels may be captured.
     pub capture: CaptureMode,
     /// How long a postcondition is looked for after an effect.
-    pub look_for: std::time::Duration,
+    pub look_for: Duration,
 }
 
 /// What may be observed.
@@ -56,7 +60,7 @@ impl Policy {
     /// The defaults of a desktop that Deskhand started: switched on, with pixels.
     #[must_use]
     pub const fn private_desktop() -> Self {
-        Self { enabled: true, capture: CaptureMode::A11yAndPixels, look_for: std::time::Duration::from_millis(1_500) }
+        Self { enabled: true, capture: CaptureMode::A11yAndPixels, look_for: Duration::from_millis(1_500) }
     }
 
     /// The defaults of the user's own desktop: off until the user turns it on, and then without pixels.
@@ -78,16 +82,29 @@ pub struct Answer {
 /// The judgement over one desktop. Every method may be called from any thread.
 pub struct Runner {
     pub(crate) world: World,
+    pub(crate) seam: Seam,
+    pub(crate) identities: Identities,
+    pub(crate) chain: Chain,
+    pub(crate) turns: Turns,
+    pub(crate) live: Live,
+    pub(crate) snapshots: AtomicU64,
     sessions: Sessions,
-    live: Mutex<HashMap<u64, Cancel>>,
-    calls: AtomicU64,
 }
 
 impl Runner {
     /// A Runner of `world`.
     #[must_use]
     pub fn new(world: World) -> Arc<Self> {
-        Arc::new(Self { world, sessions: Sessions::default(), live: Mutex::default(), calls: AtomicU64::new(0) })
+        Arc::new(Self {
+            seam: Seam::new(Arc::clone(&world.provider)),
+            identities: Identities::new(world.entropy.as_ref()),
+            chain: Chain::new(Arc::clone(&world.record)),
+            turns: Turns::default(),
+            live: Live::default(),
+            snapshots: AtomicU64::new(0),
+            sessions: Sessions::default(),
+            world,
+        })
     }
 
     /// What this Runner is and can do now.
@@ -117,28 +134,23 @@ impl Runner {
     /// effect that waits for its turn end at once when cancelled.
     #[must_use]
     pub fn call(&self, session: &Session, action: &Action, limit: &Limit) -> Answer {
-        let _ = (session, limit);
-        let is_effect = if action.kind().is_effect() { IsEffect::Yes } else { IsEffect::No };
-        let error = CallError::rejected(ErrorCode::CapabilityMissing, "The Runner cannot do this yet.", is_effect);
-        Answer { ending: error.into(), image: None }
+        call::run(self, session, action, limit)
     }
 
     /// Cancels every running call of every session; says how many. It waits for none of them.
     pub fn stop(&self) -> u32 {
-        let live = self.live();
-        for cancel in live.values() {
-            cancel.cancel();
-        }
-        u32::try_from(live.len()).unwrap_or(u32::MAX)
+        self.live.stop()
     }
 
     /// How many calls are under way.
     #[must_use]
     pub fn live_calls(&self) -> u32 {
-        u32::try_from(self.live().len()).unwrap_or(u32::MAX)
+        self.live.count()
     }
+}
 
-    fn live(&self) -> MutexGuard<'_, HashMap<u64, Cancel>> {
-        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+impl std::fmt::Debug for Runner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Runner({})", self.world.client)
     }
 }

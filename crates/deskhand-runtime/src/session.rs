@@ -1,15 +1,56 @@
 //! Sessions: who observed what. An id means something only in the session that it was given to.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use deskhand_contract::id::{DisplayId, SurfaceId};
+use deskhand_contract::provider::{DisplayFacts, NativeKey};
 use deskhand_contract::wire::Mode;
+
+use crate::element::Elements;
+use crate::grant::Grant;
+use crate::identity::Identities;
+use crate::surface::Surfaces;
 
 /// One observer: a connection, or a name that several share.
 pub struct Session {
     number: u64,
     mode: Mode,
+    held: Mutex<Held>,
+}
+
+/// What a session was told of. The lock on it is held for a moment, never during a question to the provider.
+#[derive(Default)]
+pub(crate) struct Held {
+    pub(crate) surfaces: Surfaces,
+    pub(crate) elements: Elements,
+    pub(crate) displays: HashMap<DisplayId, DisplayFacts>,
+    pub(crate) grant: Option<Grant>,
+}
+
+impl Held {
+    /// The id of a window. Where another one had to end for it, its elements end too.
+    pub(crate) fn surface(&mut self, key: &NativeKey, identities: &Identities) -> SurfaceId {
+        let (id, ended) = self.surfaces.identify(key, identities);
+        if let Some(ended) = ended {
+            self.elements.end_surface(&ended);
+        }
+        id
+    }
+
+    /// Ends a window that is proven gone, with its elements.
+    pub(crate) fn end_surface(&mut self, id: &SurfaceId) {
+        self.surfaces.end(id);
+        self.elements.end_surface(id);
+    }
+
+    /// Ends every window that is not among `there`, with its elements.
+    pub(crate) fn keep_only(&mut self, there: &HashSet<&NativeKey>) {
+        for gone in self.surfaces.keep_only(there) {
+            self.elements.end_surface(&gone);
+        }
+    }
 }
 
 impl Session {
@@ -23,6 +64,11 @@ impl Session {
     #[must_use]
     pub fn mode(&self) -> Mode {
         self.mode
+    }
+
+    /// What it was told of. A panic under the lock leaves whole entries, so a poisoned lock is still good.
+    pub(crate) fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -67,7 +113,7 @@ impl Sessions {
     }
 
     fn begin(&self, mode: Mode) -> Arc<Session> {
-        Arc::new(Session { number: self.count.fetch_add(1, Ordering::Relaxed) + 1, mode })
+        Arc::new(Session { number: self.count.fetch_add(1, Ordering::Relaxed) + 1, mode, held: Mutex::default() })
     }
 }
 
