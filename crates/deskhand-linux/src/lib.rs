@@ -4,6 +4,7 @@
 //! translation of native words, `sys/` the native calls.
 
 mod accessibility;
+mod applications;
 mod capture;
 pub mod desktop;
 mod map;

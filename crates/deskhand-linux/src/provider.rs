@@ -5,13 +5,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use deskhand_contract::geometry::Size;
 use deskhand_contract::limit::Limit;
 use deskhand_contract::provider::{
-    AccessibilityStatus, Bitmap, CaptureTarget, ChangeMark, Dispatch, DisplayFacts, Effect, EffectTarget, Fault,
-    NativeKey, NativeTree, NativeValue, Profile, Provider, Resolved, TreeAsk, TreeSupport, WindowFacts,
+    AccessibilityStatus, ApplicationList, Bitmap, CaptureTarget, ChangeMark, Dispatch, DisplayFacts, Effect,
+    EffectTarget, Fault, NativeKey, NativeTree, NativeValue, Profile, Provider, Resolved, TreeAsk, TreeSupport,
+    WindowFacts,
 };
 use deskhand_contract::scope::{Capability, CapabilitySet};
 
 use crate::accessibility::object::Object;
 use crate::accessibility::{Accessibility, Target};
+use crate::applications::Installed;
 use crate::capture::display;
 use crate::capture::pixels::Pixels;
 use crate::capture::window::NoPicture;
@@ -47,6 +49,7 @@ pub struct LinuxProvider {
     servers: XServers,
     watch: Arc<Watch>,
     trees: Trees,
+    installed: Installed,
 }
 
 impl LinuxProvider {
@@ -70,7 +73,8 @@ impl LinuxProvider {
         });
         let trees = Trees::new(Accessibility::new(session_bus.filter(|address| !address.is_empty()), wake));
         let own_processes = Mutex::new(options.own_processes);
-        Ok(Self { display, private: options.private, own_processes, servers, watch, trees })
+        let installed = Installed::new(std::env::vars().collect());
+        Ok(Self { display, private: options.private, own_processes, servers, watch, trees, installed })
     }
 
     /// Counts the windows of `pid`, and of all that it starts, as Deskhand's own from now on.
@@ -155,6 +159,8 @@ impl Provider for LinuxProvider {
                 Capability::ComputerControl,
                 Capability::ComputerScrollToElement,
                 Capability::ComputerTextInput,
+                Capability::ComputerApplicationDiscovery,
+                Capability::ComputerApplicationLaunch,
             ]);
         }
         Profile {
@@ -238,6 +244,14 @@ impl Provider for LinuxProvider {
     fn value(&self, window: &NativeKey, element: &NativeKey, limit: &Limit) -> Result<NativeValue, Fault> {
         let element = Object::from_native(element).ok_or(Fault::Gone)?;
         self.read_tree(window, limit, |target| self.trees.accessibility.value(target, &element, limit))
+    }
+
+    fn applications(&self, limit: &Limit) -> Result<ApplicationList, Fault> {
+        self.installed.list(limit)
+    }
+
+    fn launch(&self, application: &NativeKey, limit: &Limit) -> Dispatch {
+        self.installed.launch(application, limit)
     }
 
     fn perform(&self, target: &EffectTarget<'_>, effect: &Effect, limit: &Limit) -> Dispatch {
