@@ -159,8 +159,6 @@ impl Provider for LinuxProvider {
                 Capability::ComputerControl,
                 Capability::ComputerScrollToElement,
                 Capability::ComputerTextInput,
-                Capability::ComputerApplicationDiscovery,
-                Capability::ComputerApplicationLaunch,
             ]);
         }
         Profile {

@@ -255,7 +255,10 @@ async fn children_of(
 
 /// Whether everything that the object claims was read, or must not be asked for.
 fn is_whole(known: &Node) -> bool {
-    known.unread.is_some() || (!is_lazy(known) && known.claimed >= 0 && known.children.len() >= known.claimed as usize)
+    // ATK's cache says 0 for what makes its children on demand: the object itself must be asked.
+    let unsaid = known.states.has(Raw::ManagesDescendants) && known.claimed <= 0;
+    known.unread.is_some()
+        || (!unsaid && !is_lazy(known) && known.claimed >= 0 && known.children.len() >= known.claimed as usize)
 }
 
 /// Whether its children must not be asked for: it makes them on demand and there are many. A combo box's list
@@ -291,6 +294,9 @@ async fn read_one(
             None => facts(bus, name, &path, limit).await?,
         };
         let mut nulls = 0;
+        if found.states.has(Raw::ManagesDescendants) && found.claimed <= 0 {
+            found.claimed = bus.property::<i32>((name, &path), ACCESSIBLE, "ChildCount", limit).await.unwrap_or(0);
+        }
         if is_lazy(&found) {
             found.unread = Some(Missing::Lazy);
             found.children = cells_in_view(bus, name, &path, &found, limit).await;
@@ -346,13 +352,21 @@ fn item(interfaces: &[String], role: u32, name: &str, description: &str, states:
     Node {
         interfaces: Interfaces::of_names(interfaces),
         role,
-        name: capped(name),
+        name: if is_type_name(name) { "".into() } else { capped(name) },
         description: capped(description),
         states: RawStates::of_words(states),
         children: Vec::new(),
         claimed,
         unread: None,
     }
+}
+
+/// Whether a name is only the widget's type, which GTK 4 puts where there is no name.
+fn is_type_name(name: &str) -> bool {
+    name.strip_prefix("Gtk").is_some_and(|rest| {
+        rest.starts_with(|first: char| first.is_ascii_uppercase())
+            && rest.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    })
 }
 
 /// The text, at most [`MAX_TEXT`] characters; object replacement characters are no text.
