@@ -235,7 +235,7 @@ fn a_display_is_what_imagemagick_sees_and_hidden_windows_are_black() {
     let bitmap = grab(&[]);
     assert_eq!(bitmap.size, Size::new(1280, 900));
     assert!(rgb(&bitmap) == oracle_of(&desk, "root"), "the pictures differ");
-    let hidden = grab(&[secret.key.clone()]);
+    let hidden = grab(std::slice::from_ref(&secret.key));
     assert_eq!((find_colour(&hidden, MARK), find_colour(&hidden, FIELD)), (None, None));
     assert!(find_colour(&hidden, [255, 255, 0]).is_some());
     assert_eq!(desk.sentinel(), before);
