@@ -117,7 +117,9 @@ impl XServer {
                     std::thread::sleep(IDLE);
                     let Some(server) = server.upgrade() else { return };
                     let mut reaping = server.reaping.lock().unwrap_or_else(PoisonError::into_inner);
-                    if !server.segments.release_idle(&server.x11) {
+                    let segment_held = server.segments.release_idle(&server.x11);
+                    let windows_held = server.pictures.look_after(&server.x11);
+                    if !segment_held && !windows_held {
                         *reaping = false;
                         return;
                     }

@@ -332,3 +332,49 @@ fn a_composited_display_gives_covered_windows_at_once() {
         assert_eq!(find_colour(&bitmap, [0, 0, 255]), None);
     }
 }
+
+#[test]
+fn a_window_hidden_and_shown_again_while_covered_is_its_own_or_refused() {
+    for manager in [true, false] {
+        let mut desk = Desk::start(&Shape { size: "1280x900x24", manager, bus: false });
+        let gtk = desk.write("gtk.py", GTK);
+        let pid = desk.run("/usr/bin/python3", &[&gtk]);
+        let provider = desk.provider();
+        let below = window(&provider, "gtk below");
+        eventually("it is painted", || {
+            picture(&provider, &below).is_ok_and(|bitmap| find_colour(&bitmap, FIELD).is_some())
+        });
+        paint(&mut desk, "above", "1200x800+0+0", "#0000ff", "#0000ff", &["override"]);
+        window(&provider, "above");
+        std::thread::sleep(Duration::from_millis(300));
+        let id = desk.output("xdotool", &["search", "--name", "^gtk below$"]);
+        let ids: Vec<_> = id.lines().map(str::to_owned).collect();
+        let stopped = rustix::process::Pid::from_raw(pid.cast_signed()).expect("a pid");
+        rustix::process::kill_process(stopped, rustix::process::Signal::STOP).expect("our child");
+        // Hidden and shown, in its old place below the other, with nobody to paint it.
+        let frame = desk.output("xwininfo", &["-root", "-children"]);
+        assert!(frame.contains("0x"), "{frame}");
+        for id in &ids {
+            if manager {
+                desk.output("xdotool", &["windowminimize", id]);
+            } else {
+                desk.output("xdotool", &["windowunmap", id]);
+            }
+        }
+        eventually("it is hidden", || matches!(picture(&provider, &below), Err(Fault::NotCapturable(_) | Fault::Gone)));
+        for id in &ids {
+            desk.output("xdotool", &["windowmap", id]);
+        }
+        desk.output("xdotool", &["search", "--name", "^above$", "windowraise"]);
+        std::thread::sleep(Duration::from_millis(300));
+        match picture(&provider, &below) {
+            Err(Fault::NotCapturable(_) | Fault::Gone) => {}
+            Ok(bitmap) => assert_eq!(find_colour(&bitmap, [0, 0, 255]), None, "another window's pixels"),
+            Err(fault) => panic!("{fault:?}"),
+        }
+        rustix::process::kill_process(stopped, rustix::process::Signal::CONT).expect("our child");
+        eventually("once it runs again it has its pixels", || {
+            picture(&provider, &below).is_ok_and(|bitmap| find_colour(&bitmap, FIELD).is_some())
+        });
+    }
+}

@@ -17,7 +17,8 @@ use x11rb::protocol::composite::{ConnectionExt as _, Redirect};
 use x11rb::protocol::damage::{self, ConnectionExt as _, ReportLevel};
 use x11rb::protocol::xfixes::ConnectionExt as _;
 use x11rb::protocol::xproto::{
-    ConnectionExt as _, CreateGCAux, MapState, Pixmap, Rectangle, SubwindowMode, Visualid, Window,
+    ChangeWindowAttributesAux, ConnectionExt as _, CreateGCAux, EventMask, MapState, Pixmap, Rectangle, SubwindowMode,
+    Visualid, Window,
 };
 
 use super::area::Area;
@@ -47,6 +48,10 @@ struct Held {
     size: (u16, u16),
     /// Parts that nobody has painted since the redirection.
     missing: Area,
+    /// The windows around it: it loses its pixmap when one of them is hidden.
+    ancestors: Vec<Window>,
+    /// Whether it may have a new pixmap by now, in which anything may be.
+    stale: bool,
     used: Instant,
 }
 
@@ -91,20 +96,33 @@ impl WindowCapture {
         limit: &Limit,
     ) -> Result<(Pixels, Size), NoPicture> {
         let mut held = self.lock();
-        drain_events(x11)?;
         for _ in 0..ATTEMPTS {
             let place = Place::read(x11, window)?;
+            note_events(x11, &mut held, |_| {})?;
             let part = place.part(region)?;
             if !x11.extensions.composite || !x11.extensions.damage {
-                return Ok((take_visible(x11, segments, window, &place, part)?, place.size()));
+                return Ok((take_visible(x11, &mut held, segments, window, &place, part)?, place.size()));
             }
             prepare(x11, &mut held, window, &place, limit)?;
-            if let Some(pixels) = read_own(x11, segments, window, &place, part)? {
-                return Ok((pixels, place.size()));
+            let pixels = read_own(x11, segments, window, &place, part)?;
+            note_events(x11, &mut held, |_| {})?;
+            match pixels {
+                Some(pixels) if held.get(&window).is_some_and(|entry| !entry.stale) => {
+                    return Ok((pixels, place.size()));
+                }
+                // Resized, hidden or shown meanwhile: look again.
+                _ => release(x11, &mut held, window)?,
             }
-            // Resized meanwhile: look again.
         }
         Err(NoPicture::NotCapturable(RESTLESS))
+    }
+
+    /// Takes note of what happened to the held windows, so that the queue of events does not grow. Returns whether
+    /// any window is held.
+    pub(crate) fn look_after(&self, x11: &X11) -> bool {
+        let mut held = self.lock();
+        // A lost connection is the next call's matter.
+        note_events(x11, &mut held, |_| {}).is_ok() && !held.is_empty()
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Window, Held>> {
@@ -173,8 +191,8 @@ fn prepare(
     limit: &Limit,
 ) -> Result<(), NoPicture> {
     let size = (place.width, place.height);
-    if held.get(&window).is_some_and(|entry| entry.size != size) {
-        // Its pixmap is a new one, whose grown parts may hold anything: begin again.
+    if held.get(&window).is_some_and(|entry| entry.size != size || entry.stale) {
+        // Its pixmap is a new one, in which anything may be: begin again.
         release(x11, held, window)?;
     }
     if !held.contains_key(&window) {
@@ -183,7 +201,7 @@ fn prepare(
         {
             release(x11, held, oldest)?;
         }
-        let entry = redirect(x11, window, place)?;
+        let entry = redirect(x11, held, window, place)?;
         held.insert(window, entry);
     }
     let entry = held.get_mut(&window).expect("inserted just above where it was missing");
@@ -208,17 +226,27 @@ fn release(x11: &X11, held: &mut HashMap<Window, Held>, window: Window) -> Resul
 }
 
 /// Redirects a window and blanks what of it is covered, in one grab of the server so that nothing comes between.
-fn redirect(x11: &X11, window: Window, place: &Place) -> Result<Held, NoPicture> {
+fn redirect(x11: &X11, held: &mut HashMap<Window, Held>, window: Window, place: &Place) -> Result<Held, NoPicture> {
     x11.conn.grab_server().map_err(XError::from)?;
-    let done = redirect_grabbed(x11, window, place);
+    let done = redirect_grabbed(x11, held, window, place);
     x11.conn.ungrab_server().map_err(XError::from)?;
     x11.conn.flush().map_err(XError::from)?;
     done
 }
 
-fn redirect_grabbed(x11: &X11, window: Window, place: &Place) -> Result<Held, NoPicture> {
+fn redirect_grabbed(
+    x11: &X11,
+    held: &mut HashMap<Window, Held>,
+    window: Window,
+    place: &Place,
+) -> Result<Held, NoPicture> {
     let conn = &x11.conn;
-    let covered = covered_parts(x11, window, place)?;
+    let ancestors = ancestors(x11, window)?;
+    let watched = ChangeWindowAttributesAux::new().event_mask(EventMask::STRUCTURE_NOTIFY);
+    for each in ancestors.iter().chain([&window]) {
+        conn.change_window_attributes(*each, &watched).map_err(XError::from)?;
+    }
+    let covered = covered_parts(x11, held, window, place)?;
     let damage = if covered.is_empty() {
         None
     } else {
@@ -236,12 +264,18 @@ fn redirect_grabbed(x11: &X11, window: Window, place: &Place) -> Result<Held, No
         }
         blank(x11, window, place, &missing)?;
     }
-    Ok(Held { damage, size: (place.width, place.height), missing, used: Instant::now() })
+    let size = (place.width, place.height);
+    Ok(Held { damage, size, missing, ancestors, stale: false, used: Instant::now() })
 }
 
 /// The parts of a window that are covered by others or off the screen, as the server itself sees it: a copy
 /// from the window reports what could not be copied.
-fn covered_parts(x11: &X11, window: Window, place: &Place) -> Result<Area, NoPicture> {
+fn covered_parts(
+    x11: &X11,
+    held: &mut HashMap<Window, Held>,
+    window: Window,
+    place: &Place,
+) -> Result<Area, NoPicture> {
     let conn = &x11.conn;
     let pixmap = conn.generate_id().map_err(XError::from)?;
     let gc = conn.generate_id().map_err(XError::from)?;
@@ -258,16 +292,14 @@ fn covered_parts(x11: &X11, window: Window, place: &Place) -> Result<Area, NoPic
     copied?;
     let mut rects = Vec::new();
     let mut heard = false;
-    while let Some(event) = conn.poll_for_event().map_err(XError::from)? {
-        match event {
-            Event::GraphicsExposure(event) if event.drawable == pixmap => {
-                heard = true;
-                rects.push(WindowRect::new(event.x.into(), event.y.into(), event.width.into(), event.height.into()));
-            }
-            Event::NoExposure(event) if event.drawable == pixmap => heard = true,
-            _ => {}
+    note_events(x11, held, |event| match event {
+        Event::GraphicsExposure(event) if event.drawable == pixmap => {
+            heard = true;
+            rects.push(WindowRect::new(event.x.into(), event.y.into(), event.width.into(), event.height.into()));
         }
-    }
+        Event::NoExposure(event) if event.drawable == pixmap => heard = true,
+        _ => {}
+    })?;
     // The reply to the check came after the events; a server that sent none is not understood.
     if !heard {
         rects.push(WindowRect::new(0, 0, place.width.into(), place.height.into()));
@@ -382,14 +414,15 @@ fn read_own(
 /// Without Composite: the pixels on the screen, if the whole window is there and uncovered.
 fn take_visible(
     x11: &X11,
+    held: &mut HashMap<Window, Held>,
     segments: &Segments,
     window: Window,
     place: &Place,
     part: Part,
 ) -> Result<Pixels, NoPicture> {
     let encoding = place.encoding(x11, part)?;
-    let grabbed = || -> Result<Pixels, NoPicture> {
-        if !covered_parts(x11, window, place)?.is_empty() {
+    let mut grabbed = || -> Result<Pixels, NoPicture> {
+        if !covered_parts(x11, held, window, place)?.is_empty() {
             return Err(NoPicture::NotCapturable(COVERED));
         }
         let decode = |rows: &[u8]| encoding.decode(rows, part.width.into(), part.height.into());
@@ -402,10 +435,49 @@ fn take_visible(
     pixels
 }
 
-/// Takes what the server sent unasked (late errors, damage) off the queue, so that it does not grow.
-fn drain_events(x11: &X11) -> Result<(), XError> {
-    while x11.conn.poll_for_event()?.is_some() {}
+/// The windows around `window`, without the root.
+fn ancestors(x11: &X11, window: Window) -> Result<Vec<Window>, XError> {
+    /// Deepest nesting of frames that is followed.
+    const MAX_DEPTH: usize = 16;
+    let mut around = Vec::new();
+    let mut at = window;
+    for _ in 0..MAX_DEPTH {
+        let parent = x11.conn.query_tree(at)?.reply()?.parent;
+        if parent == x11.root || parent == x11rb::NONE {
+            break;
+        }
+        around.push(parent);
+        at = parent;
+    }
+    Ok(around)
+}
+
+/// Takes the events off the queue: those that may have cost a held window its pixmap mark it, `also` sees all.
+fn note_events(x11: &X11, held: &mut HashMap<Window, Held>, mut also: impl FnMut(&Event)) -> Result<(), XError> {
+    while let Some(event) = x11.conn.poll_for_event()? {
+        also(&event);
+        match event {
+            Event::UnmapNotify(event) => mark_stale(held, event.window),
+            Event::MapNotify(event) => mark_stale(held, event.window),
+            Event::ReparentNotify(event) => mark_stale(held, event.window),
+            Event::DestroyNotify(event) => {
+                held.remove(&event.window);
+            }
+            Event::ConfigureNotify(event) => {
+                if let Some(entry) = held.get_mut(&event.window) {
+                    entry.stale |= entry.size != (event.width, event.height);
+                }
+            }
+            _ => {}
+        }
+    }
     Ok(())
+}
+
+fn mark_stale(held: &mut HashMap<Window, Held>, changed: Window) {
+    for (window, entry) in held {
+        entry.stale |= *window == changed || entry.ancestors.contains(&changed);
+    }
 }
 
 impl From<XError> for NoPicture {
