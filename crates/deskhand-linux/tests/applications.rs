@@ -86,7 +86,7 @@ fn check(case: &Case) {
     assert_eq!(facts.kind, case.kind);
     assert_eq!(facts.belongs_to, Belonging::User);
     assert!(facts.executable.is_some());
-    let before = desk.sentinel();
+    let before = desk.sentinel_at_rest();
     let bitmap = picture(&provider, &facts).unwrap();
     assert_eq!(bitmap.source, Size::new(facts.geometry.width, facts.geometry.height));
     assert_eq!(desk.sentinel(), before, "{}", case.program);

@@ -58,7 +58,7 @@ fn a_visible_window_is_what_imagemagick_sees() {
     let provider = desk.provider();
     let found = window(&provider, "plain");
     eventually("it is painted", || picture(&provider, &found).is_ok_and(|bitmap| colour(&bitmap, 5, 5) == FIELD));
-    let before = desk.sentinel();
+    let before = desk.sentinel_at_rest();
     let bitmap = picture(&provider, &found).unwrap();
     assert_eq!((bitmap.size, bitmap.source), (Size::new(300, 200), Size::new(300, 200)));
     assert_eq!(find_colour(&bitmap, MARK), Some((50, 60, 41, 41)));
@@ -85,7 +85,7 @@ fn a_covered_window_gives_its_own_pixels(mut desk: Desk) {
         let seen = oracle_of(&desk, id.lines().next().expect("there"));
         !seen.is_empty() && seen.chunks_exact(3).all(|pixel| pixel != FIELD && pixel != MARK)
     });
-    let before = desk.sentinel();
+    let before = desk.sentinel_at_rest();
     let bitmap = picture(&provider, &below).unwrap();
     assert_eq!(find_colour(&bitmap, [0, 0, 255]), None, "another window's pixels");
     assert_eq!(find_colour(&bitmap, MARK), Some((50, 60, 41, 41)));
@@ -231,7 +231,7 @@ fn a_display_is_what_imagemagick_sees_and_hidden_windows_are_black() {
         let bitmap = grab(&[]);
         find_colour(&bitmap, MARK).is_some() && find_colour(&bitmap, [255, 255, 0]).is_some()
     });
-    let before = desk.sentinel();
+    let before = desk.sentinel_at_rest();
     let bitmap = grab(&[]);
     assert_eq!(bitmap.size, Size::new(1280, 900));
     assert!(rgb(&bitmap) == oracle_of(&desk, "root"), "the pictures differ");

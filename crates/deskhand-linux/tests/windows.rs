@@ -66,7 +66,7 @@ fn a_window_is_listed_as_the_display_has_it_and_nothing_moves() {
     for title in ["tk window", "a terminal", "events"] {
         window(&provider, title);
     }
-    let before = desk.sentinel();
+    let before = desk.sentinel_at_rest();
     let windows = provider.windows(&limit()).unwrap();
     assert_eq!(windows.len(), 3, "{:?}", windows.iter().map(|window| &window.title).collect::<Vec<_>>());
     for listed in &windows {

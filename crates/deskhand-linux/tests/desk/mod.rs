@@ -230,6 +230,19 @@ impl Desk {
         }
     }
 
+    /// The same once it rests: a window that has just appeared is still being activated.
+    pub fn sentinel_at_rest(&self) -> String {
+        let mut last = self.sentinel();
+        eventually("the display rests", || {
+            std::thread::sleep(Duration::from_millis(250));
+            let now = self.sentinel();
+            let rests = now == last;
+            last = now;
+            rests
+        });
+        last
+    }
+
     /// What must not change by an observation: the active window, the focus, the pointer and the stack.
     pub fn sentinel(&self) -> String {
         [
