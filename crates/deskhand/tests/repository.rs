@@ -209,10 +209,12 @@ fn tracked(extensions: &[&str]) -> Vec<(String, String)> {
         for entry in fs::read_dir(&folder).expect("a folder that can be read") {
             let path = entry.expect("an entry").path();
             let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+            // In a linked work tree `.git` is a file.
+            if ["target", ".git", "__pycache__", "node_modules"].contains(&name.as_str()) {
+                continue;
+            }
             if path.is_dir() && !path.is_symlink() {
-                if !["target", ".git", "__pycache__", "node_modules"].contains(&name.as_str()) {
-                    folders.push(path);
-                }
+                folders.push(path);
             } else if path.extension().map_or(extensions.contains(&""), |end| extensions.iter().any(|one| end == *one))
                 && let Ok(text) = fs::read_to_string(&path)
             {

@@ -53,7 +53,11 @@ impl Control {
             Err(error) => (Answer::from(error), None),
         };
         let way = Way { kind, platform, took: begun.elapsed() };
-        let Answer { ending, image } = answer;
+        let Answer { mut ending, image } = answer;
+        if let Some(error) = ending.error.as_mut().filter(|error| error.code == ErrorCode::ComputerFeatureDisabled) {
+            // What a Runner cannot know: there are other desktops.
+            error.message.push_str(" A private desktop is always on: deskhand desktop start, then --desktop NAME.");
+        }
         Closed { envelope: Envelope::of_call(&way, ending), image }
     }
 

@@ -42,7 +42,13 @@ fn summary(envelope: &crate::control::envelope::Envelope) -> String {
                 "not available".into()
             }
         }
-        Some(Reply::Tree(tree)) => format!("{} of {} nodes", tree.shown, tree.total),
+        Some(Reply::Tree(tree)) => match &tree.delta {
+            Some(delta) => format!(
+                "{} added, {} removed, {} changed since generation {}",
+                delta.added, delta.removed, delta.changed, delta.since
+            ),
+            None => format!("{} of {} nodes", tree.shown, tree.total),
+        },
         Some(Reply::Found(found)) => format!("{} of {} matches", found.matches.len(), found.count),
         Some(Reply::ElementState(_)) => "element".into(),
         Some(Reply::Waited(waited)) => if waited.satisfied { "came true" } else { "did not come true" }.into(),
