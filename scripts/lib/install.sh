@@ -4,7 +4,8 @@
 
 # The oldest Rust that builds the workspace (rust-version in Cargo.toml).
 RUST_NEEDED=1.89
-# The versions that CI runs; another version that is there already serves as well.
+# The versions that .ci/run asks for; another version that is there already serves as well.
+# shellcheck disable=SC2034
 NEXTEST_VERSION=0.9.143
 DENY_VERSION=0.20.2
 
@@ -168,8 +169,8 @@ CONFORMANCE_VERSION=0.1.16
 INSPECTOR_VERSION=2.12.0
 install_conformance() {
     export DESKHAND_CONFORMANCE=${DESKHAND_CONFORMANCE:-${XDG_CACHE_HOME:-$HOME/.cache}/deskhand-conformance}
-    local wanted="$NODE_WHEEL_VERSION $PYTHON_MCP_VERSION $CONFORMANCE_VERSION $INSPECTOR_VERSION"
-    [ "$(cat "$DESKHAND_CONFORMANCE/versions" 2>/dev/null)" = "$wanted" ] && return 0
+    local versions="$NODE_WHEEL_VERSION $PYTHON_MCP_VERSION $CONFORMANCE_VERSION $INSPECTOR_VERSION"
+    [ "$(cat "$DESKHAND_CONFORMANCE/versions" 2>/dev/null)" = "$versions" ] && return 0
     install_packages "Python's environments" python3 python3-venv
     note "installing the MCP conformance suite, the MCP Inspector and the Python client into $DESKHAND_CONFORMANCE"
     rm -rf "$DESKHAND_CONFORMANCE"
@@ -179,7 +180,7 @@ install_conformance() {
         PATH="$DESKHAND_CONFORMANCE/bin:$PATH" npm install --no-save --no-audit --no-fund --silent --ignore-scripts \
             --prefix "$DESKHAND_CONFORMANCE/npm" "@modelcontextprotocol/conformance@$CONFORMANCE_VERSION" \
             "@modelcontextprotocol/inspector@$INSPECTOR_VERSION" >&2; then
-        printf '%s\n' "$wanted" >"$DESKHAND_CONFORMANCE/versions"
+        printf '%s\n' "$versions" >"$DESKHAND_CONFORMANCE/versions"
     else
         note "SKIPPED: the MCP conformance suite could not be installed; its tests are skipped and say so"
         rm -rf "$DESKHAND_CONFORMANCE"
