@@ -144,7 +144,7 @@ def form(name, toolkit, command, title, choose):
         "key": name.lower().replace(" ", "-"), "name": f"{name} fixture", "toolkit": toolkit, "title": title, "witness": title,
         "command": lambda folder: [*command, "--title", title, "--parts", "form", "--log", folder / "record.jsonl"],
         "press": lambda desk: (desk.act("press", "Submit", "button"), desk.record("clicked", "Submit")),
-        "text": lambda desk: (desk.act("input_text", "Name", text="Ada", mode="replace"), desk.record("changed", "Name", "Ada")),
+        "text": lambda desk: (desk.act("input_text", "Name", "textbox", text="Ada", mode="replace"), desk.record("changed", "Name", "Ada")),
         "value or choice": choose,
     }
 
@@ -164,8 +164,8 @@ def calculate(keys):
 
 def write_and_save(desk):
     desk.act("input_text", None, "textbox", text="by an agent\n", mode="replace")
-    desk.act("press", "File", "menuitem")
-    desk.act("press", "Save", "menuitem")
+    desk.act("press", "File")
+    desk.act("press", "Save")
     paper = desk.folder / "paper.txt"
     desk.until("the file is unchanged", lambda: "by an agent" in paper.read_text())
 

@@ -10,12 +10,15 @@ APPLICATION is a part of the name of the application or of its window.
 
 import json
 import sys
+import warnings
 
 import gi
 
 gi.require_version("Atspi", "2.0")
 from gi.repository import Atspi  # noqa: E402
 
+# Its newer names are not in the older releases.
+warnings.simplefilter("ignore", DeprecationWarning)
 OPERABLE = {"push button", "button", "toggle button", "check box", "radio button", "text", "entry", "password text", "combo box",
             "spin button", "slider", "menu", "menu item", "check menu item", "radio menu item", "page tab", "link"}
 MOST = 20_000
