@@ -37,7 +37,8 @@ pub(crate) async fn value(bus: &Bus, element: &Object, node: &Node, limit: &Limi
         return Err(Fault::TooLarge);
     }
     let call = Call { bus: &element.bus, path: &element.path, interface: TEXT, method: "GetText" };
-    let text: String = bus.call(&call, &(0_i32, -1_i32), limit).await.map_err(fault)?;
+    // To the count, not to -1: GTK 4's entries answer "to the end" with nothing.
+    let text: String = bus.call(&call, &(0_i32, count), limit).await.map_err(fault)?;
     if text.len() > MAX_BYTES { Err(Fault::TooLarge) } else { Ok(NativeValue::Text(Redacted::new(text))) }
 }
 
