@@ -141,9 +141,11 @@ impl Desk {
 
     pub fn command(&self, program: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(program);
-        for name in ["WAYLAND_DISPLAY", "AT_SPI_BUS_ADDRESS", "DBUS_SESSION_BUS_ADDRESS", "XAUTHORITY"] {
+        for name in ["WAYLAND_DISPLAY", "AT_SPI_BUS_ADDRESS", "XAUTHORITY"] {
             command.env_remove(name);
         }
+        // Without an address a toolkit would launch a bus by itself, which nobody ends.
+        command.env("DBUS_SESSION_BUS_ADDRESS", "disabled:");
         command.args(arguments).envs(self.variables.iter().cloned()).current_dir(self.home.path());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command
