@@ -327,18 +327,23 @@ fn groups(role: Role) -> bool {
     )
 }
 
+/// Whether like siblings of this role are rows of something long. Buttons are not: a calculator has twenty-four.
 fn is_row(role: Role) -> bool {
-    !matches!(
+    matches!(
         role,
-        Role::Window
-            | Role::Dialog
-            | Role::Document
-            | Role::TabPanel
-            | Role::Panel
-            | Role::Paragraph
-            | Role::Heading
-            | Role::Section
-            | Role::Generic
+        Role::ListItem
+            | Role::Row
+            | Role::Cell
+            | Role::GridCell
+            | Role::TreeItem
+            | Role::Option
+            | Role::MenuItem
+            | Role::MenuItemRadio
+            | Role::Article
+            | Role::Comment
+            | Role::Image
+            | Role::Label
+            | Role::Text
     )
 }
 

@@ -68,6 +68,7 @@ struct Reading {
     nodes: Arc<Nodes>,
     parents: Arc<HashMap<Arc<str>, Arc<str>>>,
     settling: bool,
+    overtaken: bool,
     trees: Vec<(TreeAsk, Option<Projection>, Arc<NativeTree>)>,
 }
 
@@ -144,8 +145,11 @@ impl Accessibility {
                 Err(missing) => Dispatch::NotStarted(fault(missing)),
             }
         });
-        // Whatever was read before the effect is overtaken, also where the toolkit announces nothing.
-        connected.events.count(&element.bus);
+        // Whatever was read before the effect is overtaken, also where the toolkit announces nothing. Nobody is
+        // woken: those who wait for the effect wait for the application's own word.
+        for (_, reading) in connected.lock().iter_mut().filter(|(top, _)| top.bus == element.bus) {
+            reading.overtaken = true;
+        }
         done
     }
 
@@ -236,7 +240,7 @@ impl Connected {
         let believed = if announces_all(&target.toolkit, &target.version) { BELIEVE } else { BELIEVE_LESS };
         let known = self.lock().get(&target.top).cloned();
         if let Some(known) = known {
-            let whole = !known.nodes.partial && !known.settling;
+            let whole = !known.nodes.partial && !known.settling && !known.overtaken;
             if whole && known.count == self.events.of(&target.top.bus) && known.at.elapsed() < believed {
                 return Ok(known);
             }
@@ -278,6 +282,7 @@ impl Connected {
             nodes: Arc::new(nodes),
             parents: Arc::new(parents),
             settling,
+            overtaken: false,
             trees: Vec::new(),
         };
         let mut readings = self.lock();

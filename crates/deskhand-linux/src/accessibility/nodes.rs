@@ -352,7 +352,7 @@ fn item(interfaces: &[String], role: u32, name: &str, description: &str, states:
     Node {
         interfaces: Interfaces::of_names(interfaces),
         role,
-        name: if is_type_name(name) { "".into() } else { capped(name) },
+        name: shown_name(name),
         description: capped(description),
         states: RawStates::of_words(states),
         children: Vec::new(),
@@ -361,12 +361,13 @@ fn item(interfaces: &[String], role: u32, name: &str, description: &str, states:
     }
 }
 
-/// Whether a name is only the widget's type, which GTK 4 puts where there is no name.
-fn is_type_name(name: &str) -> bool {
-    name.strip_prefix("Gtk").is_some_and(|rest| {
+/// A name as it is shown and compared: GTK 4 puts the widget's type where there is no name, which is none.
+pub(crate) fn shown_name(name: &str) -> Box<str> {
+    let is_type = name.strip_prefix("Gtk").or_else(|| name.strip_prefix("Adw")).is_some_and(|rest| {
         rest.starts_with(|first: char| first.is_ascii_uppercase())
             && rest.bytes().all(|byte| byte.is_ascii_alphanumeric())
-    })
+    });
+    if is_type { "".into() } else { capped(name) }
 }
 
 /// The text, at most [`MAX_TEXT`] characters; object replacement characters are no text.

@@ -153,7 +153,7 @@ async fn ancestor(bus: &Bus, name: &str, path: &str, with_index: bool, limit: &L
     let editable = states.has(Raw::Editable) || interfaces.has(Interface::EditableText);
     Ok(Ancestor {
         role: number,
-        name: nodes::capped(&label?),
+        name: nodes::shown_name(&label?),
         index: place,
         selects: interfaces.has(Interface::Selection),
         node_role: refined(number, editable, states.has(Raw::Checkable)),
