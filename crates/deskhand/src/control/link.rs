@@ -115,3 +115,20 @@ pub(crate) fn lost(kind: ActionKind, why: &str) -> Answer {
     };
     error.into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lost_answer_is_an_unknown_outcome_of_an_effect_and_a_failed_read() {
+        let effect = lost(ActionKind::Press, "gone").ending;
+        assert_eq!(
+            effect.error.as_ref().map(|error| (error.code, error.retryable)),
+            Some((ErrorCode::OutcomeUnknown, false))
+        );
+        assert_eq!(effect.outcome, Outcome::unknown("gone", None));
+        let read = lost(ActionKind::Windows, "gone").ending;
+        assert_eq!(read.error.map(|error| (error.code, error.retryable)), Some((ErrorCode::ClientOffline, true)));
+    }
+}

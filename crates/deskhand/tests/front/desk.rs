@@ -4,18 +4,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use deskhand_linux::desktop::DesktopRecord;
 use serde_json::{Value, json};
 
 use super::support::{World, eventually, signal};
-
-/// A dialog that writes what was entered to `entered`, once it is accepted.
-fn entry_dialog(world: &World, desktop: &DesktopRecord, title: &str) -> std::path::PathBuf {
-    let entered = world.root().join(format!("{title}.entered"));
-    let script = format!("zenity --entry --title={title} --text=Say > {0}.part && mv {0}.part {0}", entered.display());
-    world.spawn(desktop, &["sh", "-c", &script]);
-    entered
-}
 
 fn verdict(result: &Value) -> &str {
     result["structuredContent"]["meta"]["effect_verdict"]["status"].as_str().unwrap()
@@ -30,7 +21,7 @@ fn read(path: &Path) -> String {
 fn a_form_is_filled_and_accepted_and_the_application_says_so() {
     let world = World::new();
     let desktop = world.desktop();
-    let entered = entry_dialog(&world, &desktop, "Form");
+    let entered = world.form(&desktop, "Form");
     let mut host = world.host_on(&desktop);
     let window = host.window("Form");
     let tree = host.observe(json!({ "action": "accessibility_tree", "surface_id": window }));
@@ -60,7 +51,7 @@ fn a_form_is_filled_and_accepted_and_the_application_says_so() {
 fn the_command_line_does_the_same_with_ids_that_outlive_each_call() {
     let world = World::new();
     let desktop = world.desktop();
-    let entered = entry_dialog(&world, &desktop, "Shell");
+    let entered = world.form(&desktop, "Shell");
     let mut surface = String::new();
     eventually("the dialog", || {
         let (windows, exit) = world.envelope(&["observe", "windows"]);
@@ -103,7 +94,7 @@ fn typed_text_is_found_nowhere_but_where_it_was_typed() {
     let canary = format!("canary{:x}", std::process::id() as u64 * 0x9e37_79b9_7f4a);
     let world = World::new();
     let desktop = world.desktop();
-    let entered = entry_dialog(&world, &desktop, "Canary");
+    let entered = world.form(&desktop, "Canary");
     let mut host = world.host_on(&desktop);
     let window = host.window("Canary");
     let field = host.element(&window, "textbox", None);
@@ -140,6 +131,8 @@ fn typed_text_is_found_nowhere_but_where_it_was_typed() {
     let (_, said) = host.wait();
     assert!(!said.contains(&canary));
     std::fs::remove_file(&entered).unwrap();
+    let grep = |what: &str| Command::new("grep").args(["-rlaF", what]).arg(world.root()).output().unwrap().stdout;
+    assert!(!grep("computer_control.input_text").is_empty(), "there is no audit to search");
     let found = Command::new("grep").args(["-rlaF", &canary]).arg(world.root()).output().unwrap();
     assert!(found.stdout.is_empty(), "{}", String::from_utf8_lossy(&found.stdout));
 }
@@ -215,8 +208,8 @@ fn the_end_of_the_input_ends_a_slow_call() {
 fn a_stopped_application_costs_the_others_nothing() {
     let world = World::new();
     let desktop = world.desktop();
-    let stopped = world.spawn(&desktop, &["zenity", "--info", "--title=Stopped", "--text=x"]);
-    world.spawn(&desktop, &["zenity", "--info", "--title=Moving", "--text=x"]);
+    let (_, stopped) = world.form_process(&desktop, "Stopped");
+    world.form(&desktop, "Moving");
     let mut host = world.host_on(&desktop);
     let (still, moving) = (host.window("Stopped"), host.window("Moving"));
     signal(stopped, "STOP");
@@ -232,7 +225,7 @@ fn a_stopped_application_costs_the_others_nothing() {
 fn a_picture_is_an_image_beside_its_measurements() {
     let world = World::new();
     let desktop = world.desktop();
-    world.spawn(&desktop, &["zenity", "--info", "--title=Picture", "--text=x"]);
+    world.form(&desktop, "Picture");
     let mut host = world.host_on(&desktop);
     let window = host.window("Picture");
     let shot = host.observe(json!({ "action": "snapshot_window", "surface_id": window, "max_width": 100 }));
@@ -260,7 +253,7 @@ fn a_picture_is_an_image_beside_its_measurements() {
 fn ids_belong_to_the_session_that_observed_them_and_to_one_runner() {
     let world = World::new();
     let desktop = world.desktop();
-    world.spawn(&desktop, &["zenity", "--info", "--title=Mine", "--text=x"]);
+    world.form(&desktop, "Mine");
     let (mut one, mut other) = (world.host_on(&desktop), world.host_on(&desktop));
     let window = one.window("Mine");
     let tree = json!({ "action": "accessibility_tree", "surface_id": window });
@@ -292,4 +285,56 @@ fn the_list_of_tools_was_right_before_the_runner_was_known() {
     host.observe(json!({ "action": "windows" }));
     let after = host.request("tools/list", json!({}))["result"].clone();
     assert_eq!(before, after);
+}
+
+#[test]
+fn one_call_too_many_is_told_to_wait_at_once() {
+    let world = World::new();
+    let desktop = world.desktop();
+    let mut host = world.host_on(&desktop);
+    host.observe(json!({ "action": "windows" }));
+    let wait = json!({ "action": "wait_for", "window": "never there", "timeout_ms": 30_000 });
+    let slow: Vec<i64> = (0..17).map(|_| host.ask_tool("computer_observe", wait.clone())).collect();
+    let answer = host.next();
+    assert!(slow.iter().any(|id| answer["id"] == *id), "{answer}");
+    let error = &answer["result"]["structuredContent"]["error"];
+    assert_eq!((&error["code"], &error["retryable"]), (&json!("client_offline"), &json!(true)), "{answer}");
+    host.is_well();
+}
+
+#[test]
+fn a_runner_killed_under_a_read_is_told_and_replaced() {
+    let world = World::new();
+    let desktop = world.desktop();
+    let mut host = world.host_on(&desktop);
+    host.observe(json!({ "action": "windows" }));
+    let slow = host
+        .ask_tool("computer_observe", json!({ "action": "wait_for", "window": "never there", "timeout_ms": 30_000 }));
+    host.is_well();
+    signal(world.runners()[0], "KILL");
+    let lost = host.result_of(slow);
+    let error = &lost["structuredContent"]["error"];
+    assert_eq!((&error["code"], &error["retryable"]), (&json!("client_offline"), &json!(true)), "{lost}");
+    assert_eq!(host.observe(json!({ "action": "windows" }))["structuredContent"]["ok"], true);
+}
+
+#[test]
+fn an_effect_is_done_though_nobody_reads_its_answer() {
+    let world = World::new();
+    let desktop = world.desktop();
+    let entered = world.form(&desktop, "Unread");
+    let mut host = world.host(&["--desktop", desktop.name.as_str(), "--session", "cli"]);
+    let window = host.window("Unread");
+    let field = host.element(&window, "textbox", None);
+    let button = host.element(&window, "button", Some("OK"));
+    let target = ["--surface-id", window.as_str(), "--element-id"];
+    for arguments in [
+        [&["control", "input_text", "--mode", "replace", "--text", "done"], &target[..], &[field.as_str()]].concat(),
+        [&["control", "press"], &target[..], &[button.as_str()]].concat(),
+    ] {
+        let mut child = world.command(&arguments).stdout(std::process::Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        assert!(child.wait().unwrap().success());
+    }
+    assert_eq!(read(&entered), "done");
 }

@@ -103,6 +103,20 @@ impl World {
         desktop::exec_detached(record, &command).unwrap().pid
     }
 
+    /// Shows a dialog with an entry, Cancel and OK. What was entered is in the file that this names, once OK was pressed.
+    pub(crate) fn form(&self, record: &DesktopRecord, title: &str) -> PathBuf {
+        self.form_process(record, title).0
+    }
+
+    /// The same, with its process.
+    pub(crate) fn form_process(&self, record: &DesktopRecord, title: &str) -> (PathBuf, u32) {
+        let entered = self.root().join(format!("{title}.entered"));
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/front/form.py");
+        // The system's own interpreter: it is the one that the system's GTK belongs to.
+        let pid = self.spawn(record, &["/usr/bin/python3", script, title, entered.to_str().unwrap()]);
+        (entered, pid)
+    }
+
     /// An agent host that has begun a conversation.
     pub(crate) fn host(&self, arguments: &[&str]) -> Host {
         let mut host = self.silent_host(arguments);
