@@ -1,6 +1,6 @@
 //! Waits: until something is there, or gone. Driven by what the provider sees happen.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use deskhand_contract::action::{Condition, Filter};
 use deskhand_contract::error::{CallError, ErrorCode};
@@ -19,6 +19,8 @@ use crate::trees;
 const MAX_TOLD: usize = 8;
 /// A look without an event: for applications that announce nothing.
 const UNANNOUNCED: Duration = Duration::from_millis(1_000);
+/// An application shows its window before its tree: that long, a window without one may still get it.
+const SETTLING: Duration = Duration::from_secs(5);
 /// Kept of the caller's time, to answer within it.
 const MARGIN: Duration = Duration::from_millis(20);
 
@@ -27,7 +29,7 @@ pub(crate) fn until(call: &Call<'_>, condition: &Condition, timeout_ms: u32) -> 
     let begun = call.runner.world.clock.now();
     let mine = call.limit.remaining().saturating_sub(MARGIN);
     let limit = call.limit.tightened(mine.min(Duration::from_millis(u64::from(timeout_ms))));
-    let wait = Wait { call, target: target(call, condition)?, limit };
+    let wait = Wait { call, target: target(call, condition)?, limit, settled: begun + SETTLING };
     loop {
         // The mark comes first: what happens while it looks brings the next look.
         let mark = call.runner.seam.provider().change_mark();
@@ -55,6 +57,7 @@ struct Wait<'a> {
     call: &'a Call<'a>,
     target: Option<Target>,
     limit: Limit,
+    settled: Instant,
 }
 
 /// The window that is looked at. One that this session knew and that is gone already is none.
@@ -154,8 +157,8 @@ impl Wait<'_> {
         match fault {
             Fault::Unresponsive => Ok(None),
             Fault::Cancelled if !self.call.limit.cancel.is_cancelled() => Ok(None),
+            Fault::Unsupported(_) if self.call.runner.world.clock.now() < self.settled => Ok(None),
             Fault::Unsupported(why) => {
-                // A window may get its tree later, but one that has none for a reason will not.
                 Err(self.call.fail(ErrorCode::NotActionable, format!("This window has no semantic tree: {why}.")))
             }
             Fault::Gone => Ok(None),
