@@ -560,8 +560,7 @@ impl Desktop {
                 facts.bounds = None;
             }
             let cut = depth >= ask.max_depth && !node.children.is_empty();
-            let unread =
-                cut.then_some(Unread { total: Some(node.children.len() as u64), why: UnreadWhy::Depth });
+            let unread = cut.then_some(Unread { total: Some(node.children.len() as u64), why: UnreadWhy::Depth });
             if !cut {
                 waiting.extend(node.children.iter().rev().map(|child| (child.clone(), Some(index), depth + 1)));
             }
