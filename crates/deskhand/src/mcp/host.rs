@@ -19,7 +19,7 @@ use crate::control::gateway::Control;
 use crate::control::start::Local;
 
 /// So long after the end of the input the process is gone, whatever hangs.
-const GONE: Duration = Duration::from_millis(1_700);
+const GONE: Duration = Duration::from_millis(1_850);
 /// Threads for calls, and a few for the rest.
 const THREADS: usize = super::server::MAX_CALLS + 8;
 
@@ -63,7 +63,7 @@ pub(crate) fn serve(host: Host) -> Exit {
     let server = Server::new(control, leaving, Arc::new(move || desktop.is_there()));
     runtime.block_on(async {
         tokio::select! {
-            () = converse(server, stdio) => {}
+            () = converse(server, &stdio) => stdio.flush().await,
             () = asked_to_end() => {}
         }
     });
@@ -72,7 +72,7 @@ pub(crate) fn serve(host: Host) -> Exit {
     Exit::Ok
 }
 
-async fn converse(server: Server, stdio: Stdio) {
+async fn converse(server: Server, stdio: &Stdio) {
     loop {
         match server.clone().serve(stdio.clone()).await {
             Ok(service) => {

@@ -30,7 +30,7 @@ use crate::providers;
 /// Calls at a time; one more is told to wait rather than left waiting.
 pub(super) const MAX_CALLS: usize = 32;
 /// How long calls may go on once the host has closed its end.
-const LEAVING: Duration = Duration::from_millis(1_000);
+const LEAVING: Duration = Duration::from_millis(1_500);
 /// How long a list of tools waits for a Runner that is within reach.
 const LISTING: Duration = Duration::from_millis(1_500);
 

@@ -12,7 +12,7 @@ use rmcp::model::{ClientJsonRpcMessage, ClientRequest, JsonRpcMessage, RequestId
 use rmcp::transport::Transport;
 use rustix::io::fcntl_dupfd_cloexec;
 use serde_json::{Value, json};
-use tokio::sync::{Mutex as AsyncMutex, mpsc};
+use tokio::sync::{Mutex as AsyncMutex, mpsc, oneshot};
 
 /// Longest line, in bytes, without its end.
 pub(super) const MAX_LINE: usize = 8 << 20;
@@ -44,9 +44,17 @@ pub(super) fn take_streams() -> io::Result<(File, File)> {
 #[derive(Clone)]
 pub(super) struct Stdio(Arc<Inner>);
 
+/// What the writing thread is given.
+enum Out {
+    /// A line with its end.
+    Line(Vec<u8>),
+    /// Answered once everything before it is written.
+    Mark(oneshot::Sender<()>),
+}
+
 struct Inner {
     incoming: AsyncMutex<mpsc::Receiver<ClientJsonRpcMessage>>,
-    outgoing: mpsc::Sender<Vec<u8>>,
+    outgoing: mpsc::Sender<Out>,
     /// Requests whose answer is due.
     open: Mutex<HashSet<RequestId>>,
 }
@@ -63,12 +71,20 @@ impl Stdio {
         ended: impl Fn() + Send + Sync + 'static,
     ) -> io::Result<Self> {
         let (incoming_sender, incoming) = mpsc::channel(64);
-        let (outgoing, mut lines) = mpsc::channel::<Vec<u8>>(MAX_WAITING);
+        let (outgoing, mut lines) = mpsc::channel::<Out>(MAX_WAITING);
         let mut output = output;
         let ended = Arc::new(ended);
         let unread = Arc::clone(&ended);
         std::thread::Builder::new().name("mcp-out".into()).spawn(move || {
-            while let Some(line) = lines.blocking_recv() {
+            while let Some(out) = lines.blocking_recv() {
+                let line = match out {
+                    Out::Line(line) => line,
+                    Out::Mark(written) => {
+                        // Nobody waits any more: all the same.
+                        let _ = written.send(());
+                        continue;
+                    }
+                };
                 if output.write_all(&line).and_then(|()| output.flush()).is_err() {
                     return unread();
                 }
@@ -82,6 +98,17 @@ impl Stdio {
             ended();
         })?;
         Ok(stdio)
+    }
+}
+
+impl Stdio {
+    /// Waits until what was said is written. A host that does not read is not waited for; the end of the process
+    /// is bounded elsewhere.
+    pub(super) async fn flush(&self) {
+        let (written, mark) = oneshot::channel();
+        if self.0.outgoing.send(Out::Mark(written)).await.is_ok() {
+            let _ = mark.await;
+        }
     }
 }
 
@@ -102,7 +129,7 @@ impl Transport<RoleServer> for Stdio {
             }
             let mut line = serde_json::to_vec(&item)?;
             line.push(b'\n');
-            inner.outgoing.send(line).await.map_err(|_| io::ErrorKind::BrokenPipe.into())
+            inner.outgoing.send(Out::Line(line)).await.map_err(|_| io::ErrorKind::BrokenPipe.into())
         }
     }
 
@@ -111,6 +138,7 @@ impl Transport<RoleServer> for Stdio {
     }
 
     async fn close(&mut self) -> io::Result<()> {
+        self.flush().await;
         Ok(())
     }
 }
@@ -213,7 +241,7 @@ impl Inner {
         let mut line = answer.to_string().into_bytes();
         line.push(b'\n');
         // A host that reads nothing while it writes nonsense loses the answer to it.
-        let _ = self.outgoing.try_send(line);
+        let _ = self.outgoing.try_send(Out::Line(line));
     }
 
     fn close(&self, id: &RequestId) {

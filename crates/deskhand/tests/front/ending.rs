@@ -131,3 +131,31 @@ fn a_desktop_that_ended_is_started_again_at_the_next_call() {
     let result = host.observe(json!({ "action": "targets" }));
     assert_eq!(result["structuredContent"]["data"]["targets"].as_array().unwrap().len(), 1, "{result}");
 }
+
+#[test]
+fn what_was_asked_before_the_end_is_answered() {
+    use std::io::Write as _;
+    use std::process::Stdio;
+    let world = World::new();
+    let desktop = world.desktop();
+    let mut child = world
+        .command(&["mcp", "--desktop", desktop.name.as_str()])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let messages = [
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } } }),
+        json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" }),
+        json!({ "jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {
+            "name": "computer_observe", "arguments": { "action": "windows" } } }),
+    ];
+    let text: String = messages.iter().map(|message| format!("{message}\n")).collect();
+    child.stdin.take().unwrap().write_all(format!("{text}x\n").as_bytes()).unwrap();
+    let output = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+    let mut ids: Vec<String> =
+        output.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["id"].to_string()).collect();
+    ids.sort();
+    assert_eq!(ids, ["1", "2", "3", "null"], "{output}");
+}
