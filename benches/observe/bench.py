@@ -24,7 +24,7 @@ def applications(folder, page):
     return [
         ("dialog", "small dialog (zenity)", "Small dialog", ["zenity", "--question", "--title", "Small dialog", "--text", "Really?"]),
         ("gtk3", "gtk3-widget-factory", "gtk3-widget-factory", ["gtk3-widget-factory"]),
-        ("gtk4", "gtk4-widget-factory", "gtk4-widget-factory", ["env", "GSK_RENDERER=cairo", "gtk4-widget-factory"]),
+        ("gtk4", "gtk4-widget-factory", "GTK Widget Factory", ["env", "GSK_RENDERER=cairo", "gtk4-widget-factory"]),
         ("firefox", "2,000-node page, Firefox", "Firefox", ["firefox-esr", "--new-window", page]),
         ("chromium", "2,000-node page, Chromium", "Chromium",
          ["chromium", "--no-sandbox", "--no-first-run", "--force-renderer-accessibility", "--disable-background-networking",

@@ -175,7 +175,7 @@ class A11yComputerUse(Server):
     name = "a11y-computer-use"
     command = [str(PEERS / "bin" / "a11y-computer-use"), "mcp"]
     # It asks for programs by name, and wants a grant for each.
-    programs = {"Small dialog": "zenity", "gtk3-widget-factory": "gtk3-widget-factory", "gtk4-widget-factory": "gtk4-widget-factory",
+    programs = {"Small dialog": "zenity", "gtk3-widget-factory": "gtk3-widget-factory", "GTK Widget Factory": "gtk4-widget-factory",
                 "Firefox": "Firefox", "Chromium": "Chromium", "Writer": "soffice",
                 "Press here": "gtk3_form.py"}
 

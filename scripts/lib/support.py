@@ -66,10 +66,11 @@ class Desk:
     def find(self, label=None, role=None, seconds=10):
         wanted = {key: value for key, value in (("label", label), ("role", role)) if value}
         waited = data_of(self.client.observe("wait_for", surface_id=self.surface, timeout_ms=seconds * 1000, **wanted))
-        matches = waited.get("matches") or []
-        if not matches:
+        if not waited.get("matches"):
             raise Unproven(f"no {role or ''} {label or ''}".strip())
-        return next((node for node in matches if node["name"] == label), matches[0])["element_id"]
+        matches = data_of(self.client.observe("find_elements", surface_id=self.surface, limit=32, **wanted))["matches"]
+        shown = [node for node in matches if "hidden" not in node["states"]] or matches
+        return next((node for node in shown if node["name"] == label), shown[0])["element_id"]
 
     def act(self, action, label=None, role=None, **arguments):
         result = self.client.control(action, surface_id=self.surface, element_id=self.find(label, role), **arguments)
@@ -215,7 +216,7 @@ def applications():
         {"key": "mousepad", "name": "Mousepad", "toolkit": "GTK 3", "title": "paper.txt", "witness": "mousepad",
          "command": lambda folder: ["mousepad", paper(folder)], "text": write_and_save, "press": write_and_save},
         form("GTK 4", "GTK 4", [PYTHON, FIXTURES / "gtk4_form.py"], "GTK 4 form", spin),
-        {"key": "gtk4-widget-factory", "name": "gtk4-widget-factory", "toolkit": "GTK 4", "title": "gtk4-widget-factory",
+        {"key": "gtk4-widget-factory", "name": "gtk4-widget-factory", "toolkit": "GTK 4", "title": "GTK Widget Factory",
          "witness": "gtk4-widget-factory", "command": lambda _: ["env", "GSK_RENDERER=cairo", "gtk4-widget-factory"],
          "press": check("Page 2", "radio")},
         {"key": "gnome-calculator", "name": "GNOME Calculator", "toolkit": "GTK 4", "title": "Calculator", "witness": "gnome-calculator",
@@ -239,7 +240,7 @@ def applications():
         {"key": "calc", "name": "LibreOffice Calc", "toolkit": "LibreOffice", "title": "Calc", "witness": "Calc",
          "command": lambda _: ["soffice", "--calc", "--norestore", "--nologo"]},
         {"key": "xterm", "name": "xterm", "toolkit": "none", "title": "xterm", "no_tree": True, "witness": "xterm",
-         "command": lambda _: ["xterm", "-T", "xterm"]},
+         "command": lambda _: ["xterm", "-T", "xterm", "-e", "sleep", "600"]},
         {"key": "xev", "name": "xev", "toolkit": "none, no process id", "title": "Event Tester", "no_tree": True, "witness": "xev",
          "command": lambda _: ["xev"]},
         {"key": "tk", "name": "Tk fixture", "toolkit": "Tk", "title": "Tk window", "no_tree": True, "witness": "Tk",
@@ -282,7 +283,8 @@ def cells(desk, application, command):
     except (Unproven, Refused, ProtocolError) as failure:
         return {**found, "window": f"{NO}: {failure}"}
     tried = {}
-    for column in COLUMNS:
+    # The picture before the actions: some of them close the window.
+    for column in ("window", "tree", "picture", *COLUMNS[2:5]):
         ask = {"window": window, "tree": tree, "picture": picture}.get(column)
         steps = application.get(column)
         if ask is None and steps is None:
@@ -295,6 +297,7 @@ def cells(desk, application, command):
             found[column] = said if isinstance(said, str) else YES
         except Refused as refused:
             found[column] = f"refused: {refused.code}"
+            print(f"   {application['name']}, {column}: {refused}", file=sys.stderr)
         except (Unproven, ProtocolError, KeyError, IndexError, TypeError, subprocess.TimeoutExpired) as failure:
             found[column] = f"{NO}: {failure}"[:70]
         if steps:

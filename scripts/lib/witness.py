@@ -9,6 +9,7 @@ APPLICATION is a part of the name of the application or of its window.
 """
 
 import json
+import re
 import sys
 import warnings
 
@@ -27,14 +28,15 @@ MOST = 20_000
 def main(what, application, name=""):
     # Applications without a tree of their own must not make the witness wait.
     Atspi.set_timeout(1500, 3000)
-    found = []
+    found, unshown = [], []
     for node in nodes(application):
         try:
             if what == "names":
                 states = node.get_state_set()
                 shown = states.contains(Atspi.StateType.SHOWING) and states.contains(Atspi.StateType.VISIBLE)
-                if shown and node.get_role_name() in OPERABLE and node.get_name():
-                    found.append([node.get_role_name(), node.get_name()])
+                # Names that are a widget's class name nothing that a person sees.
+                if node.get_role_name() in OPERABLE and node.get_name() and not re.match(r"(Gtk|Adw)[A-Z]", node.get_name()):
+                    (found if shown else unshown).append([node.get_role_name(), node.get_name()])
             elif what == "texts":
                 found += [text for text in (text_of(node), node.get_name()) if text]
             elif node.get_name() == name:
@@ -44,7 +46,8 @@ def main(what, application, name=""):
                         "focused": states.contains(Atspi.StateType.FOCUSED), "text": text_of(node), "value": value_of(node)}
         except Exception:  # what vanishes while it is looked at is not there
             continue
-    return found if what != "state" else {}
+    # GTK 4 says of nothing inside a window that it shows.
+    return {} if what == "state" else found or unshown
 
 
 def nodes(application):
