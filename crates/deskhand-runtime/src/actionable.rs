@@ -149,7 +149,7 @@ fn what_works(call: &Call<'_>, target: &Target, resolved: &Resolved, wish: &Wish
             works.push("mode: replace, which needs no focus".to_owned());
         }
         Check::Empty => works.push("mode: replace".to_owned()),
-        Check::InRange => works.push("a number within the range".to_owned()),
+        Check::InRange => {}
         Check::HasState => works.push("press".to_owned()),
         Check::Has(missing) => {
             let own = [

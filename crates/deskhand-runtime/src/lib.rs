@@ -50,3 +50,5 @@ pub use session::Session;
 
 #[cfg(test)]
 mod outline_tests;
+#[cfg(test)]
+mod registry_tests;
