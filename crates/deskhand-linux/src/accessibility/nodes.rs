@@ -258,7 +258,7 @@ fn is_whole(known: &Node) -> bool {
     // ATK's cache says 0 for what makes its children on demand: the object itself must be asked.
     let unsaid = known.states.has(Raw::ManagesDescendants) && known.claimed <= 0;
     known.unread.is_some()
-        || (!unsaid && !is_lazy(known) && known.claimed >= 0 && known.children.len() >= known.claimed as usize)
+        || (!unsaid && !is_lazy(known) && known.claimed >= 0 && known.children.len() == known.claimed as usize)
 }
 
 /// Whether its children must not be asked for: it makes them on demand and there are many. A combo box's list

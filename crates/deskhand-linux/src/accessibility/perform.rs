@@ -127,6 +127,7 @@ fn failed(fault: BusFault) -> Dispatch {
         BusFault::NotSent => Dispatch::NotStarted(Fault::Unresponsive),
         BusFault::Refused => Dispatch::Unknown("the application answered with an error".to_owned()),
         BusFault::Silent => Dispatch::Unknown("the application did not answer in time".to_owned()),
+        BusFault::Died => Dispatch::Unknown("the application ended during the call".to_owned()),
         BusFault::Cancelled => Dispatch::Unknown("cancelled while the application was acting".to_owned()),
         BusFault::Lost | BusFault::Malformed => {
             Dispatch::Unknown("the accessibility bus was lost during the call".to_owned())

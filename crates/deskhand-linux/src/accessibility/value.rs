@@ -45,7 +45,7 @@ pub(crate) async fn value(bus: &Bus, element: &Object, node: &Node, limit: &Limi
 /// What a read's failure means to the runtime.
 pub(crate) fn fault(fault: BusFault) -> Fault {
     match fault {
-        BusFault::Absent => Fault::Gone,
+        BusFault::Absent | BusFault::Died => Fault::Gone,
         BusFault::Silent | BusFault::NotSent => Fault::Unresponsive,
         BusFault::Cancelled => Fault::Cancelled,
         BusFault::Lost => Fault::Backend("the accessibility bus was lost; the next call reconnects".to_owned()),

@@ -49,6 +49,8 @@ pub(crate) enum BusFault {
     Silent,
     /// It was cancelled after it was written.
     Cancelled,
+    /// The application left the bus after it was written, without an answer.
+    Died,
     /// The connection broke after it was written.
     Lost,
     /// The answer is not of the expected shape.
@@ -235,7 +237,9 @@ fn fault(error: &zbus::Error) -> BusFault {
         | "org.freedesktop.DBus.Error.UnknownProperty"
         | "org.freedesktop.DBus.Error.ServiceUnknown"
         | "org.freedesktop.DBus.Error.NameHasNoOwner" => BusFault::Absent,
-        "org.freedesktop.DBus.Error.NoReply" | "org.freedesktop.DBus.Error.Disconnected" => BusFault::Lost,
+        // The bus says this for an application that ended while it was asked.
+        "org.freedesktop.DBus.Error.NoReply" => BusFault::Died,
+        "org.freedesktop.DBus.Error.Disconnected" => BusFault::Lost,
         _ => BusFault::Refused,
     }
 }
