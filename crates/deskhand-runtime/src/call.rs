@@ -1,7 +1,7 @@
 //! In what order does an action happen? resolve ► admit ► bind ► dispatch ► verify ► record.
 //!
 //! [`act`] is that order, for every effect of every front door, and the only caller of
-//! [`Provider::perform`](deskhand_contract::provider::Provider::perform). Reads go to [`crate::observe`].
+//! [`Provider::perform`]. Reads go to [`crate::observe`].
 
 use std::cell::RefCell;
 

@@ -17,7 +17,7 @@ use super::record::{DesktopRecord, DesktopState};
 use super::wire::{self, StartAnswer};
 use super::{log, registry, supervisor, sys};
 
-/// Runs a process of a desktop: the last two arguments that [`start`](super::start) added to `entry` are its role and its
+/// Runs a process of a desktop: the last two arguments that [`start`](fn@super::start) added to `entry` are its role and its
 /// directory. It returns when the desktop is over. Call it first thing in `main`, before any thread is started.
 #[must_use]
 pub fn run_supervisor(entry: &Entry, role: &OsString, directory: &Path) -> ExitCode {

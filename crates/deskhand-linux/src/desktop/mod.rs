@@ -1,8 +1,8 @@
 //! The private desktop: a virtual display with a window manager, a D-Bus session and an accessibility bus, in which
 //! nothing of the user's runs and of which nothing is left when it ends.
 //!
-//! It owns the start ([`start`]), the registry ([`list`], [`find`]), running programs inside ([`exec_attached`],
-//! [`exec_detached`]) and the end ([`stop`]). It knows nothing of Runners, tools or grants.
+//! It owns the start ([`start()`]), the registry ([`list`], [`find`]), running programs inside ([`exec_attached`],
+//! [`exec_detached`]) and the end ([`stop()`]). It knows nothing of Runners, tools or grants.
 //!
 //! A desktop is two processes of this program and their descendants. The keeper starts the supervisor,
 //! which starts the parts; each of the two is a process to which orphans fall, and each
