@@ -119,13 +119,19 @@ impl Entry {
     /// A row of `happening` about an action, with nothing else known.
     #[must_use]
     pub fn new(time: String, happening: Happening, client: ClientId, session: u64, action: ActionKind) -> Self {
+        let action = action.qualified_name();
+        Self { happening, session, action, ..Self::of_stop(time, client) }
+    }
+
+    /// The row of a Stop: it is of no session and no action.
+    pub(crate) fn of_stop(time: String, client: ClientId) -> Self {
         Self {
             time,
-            happening,
+            happening: Happening::Stop,
             client,
-            session,
+            session: 0,
             origin: Origin::Agent,
-            action: action.qualified_name(),
+            action: "stop".to_owned(),
             intent: None,
             grant: None,
             surface: None,

@@ -43,9 +43,16 @@ pub(crate) struct Measured {
 
 /// The native thing that an effect is aimed at, proven a moment ago. Made by [`bind`] alone, used once, by move.
 pub(crate) struct Binding {
-    pub(crate) window: NativeKey,
-    pub(crate) element: Option<NativeKey>,
-    pub(crate) effect: Effect,
+    window: NativeKey,
+    element: Option<NativeKey>,
+    effect: Effect,
+}
+
+impl Binding {
+    /// What it was made for: the window, the element, the effect.
+    pub(crate) fn spend(self) -> (NativeKey, Option<NativeKey>, Effect) {
+        (self.window, self.element, self.effect)
+    }
 }
 
 /// The target as it was right before dispatch, for the look afterwards.

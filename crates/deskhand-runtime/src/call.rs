@@ -28,6 +28,9 @@ use crate::verify;
 /// effects waiting.
 pub(crate) const DISPATCH: std::time::Duration = std::time::Duration::from_secs(5);
 
+/// Longest time that one question may take that an effect asks before it acts.
+const READ: std::time::Duration = std::time::Duration::from_secs(2);
+
 /// One call under way.
 pub(crate) struct Call<'a> {
     pub(crate) runner: &'a Runner,
@@ -75,6 +78,7 @@ fn act(call: &Call<'_>, action: &Action) -> Result<(EffectDone, Outcome), CallEr
     }
     let about = call.entry(Happening::Intent).about(action).with_grant(permit.grant()).with_role(subject.role());
     let intent = call.record(about.clone())?;
+    let before = before.until_now(call);
     let dispatched = dispatch(call, permit, binding);
     let end = verify::after(call, action, before, subject, dispatched);
     let (outcome, code) = match &end {
@@ -91,7 +95,7 @@ fn act(call: &Call<'_>, action: &Action) -> Result<(EffectDone, Outcome), CallEr
 /// Crosses the effect boundary, once.
 fn dispatch(call: &Call<'_>, permit: Permit, binding: Binding) -> Dispatch {
     let limit = call.limit.tightened(DISPATCH);
-    let Binding { window, element, effect } = binding;
+    let (window, element, effect) = binding.spend();
     call.runner.seam.effect(&limit, move |provider, limit| {
         let _spent = permit;
         provider.perform(&EffectTarget { window: &window, element: element.as_ref() }, &effect, limit)
@@ -99,13 +103,15 @@ fn dispatch(call: &Call<'_>, permit: Permit, binding: Binding) -> Dispatch {
 }
 
 impl Call<'_> {
-    /// A read within the call's limit. A read action repeats one that failed on the way (a bus that was lost),
+    /// A read within the call's limit, and within two seconds where an effect asks it: what it holds up others for is
+    /// bounded, whatever its caller would wait. A read action repeats one that failed on the way (a bus that was lost),
     /// once in all, and says so; what an effect needs to know is not repeated.
     pub(crate) fn read<T: Send + 'static>(
         &self,
         question: impl Fn(&dyn Provider, &Limit) -> Result<T, Fault> + Send + Clone + 'static,
     ) -> Result<T, Fault> {
-        self.read_within(&self.limit, question)
+        let limit = if self.kind.is_effect() { self.limit.tightened(READ) } else { self.limit.clone() };
+        self.read_within(&limit, question)
     }
 
     /// The same within a tighter limit.

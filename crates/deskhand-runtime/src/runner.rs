@@ -11,9 +11,9 @@ use deskhand_contract::provider::Provider;
 use deskhand_contract::reply::Target;
 use deskhand_contract::wire::{Ending, Mode};
 
-use crate::audit::{Chain, Record};
+use crate::audit::{Chain, Entry, Record};
 use crate::call;
-use crate::clock::Clock;
+use crate::clock::{Clock, rfc3339};
 use crate::identity::Identities;
 use crate::live::Live;
 use crate::seam::Seam;
@@ -84,7 +84,7 @@ pub struct Runner {
     pub(crate) world: World,
     pub(crate) seam: Seam,
     pub(crate) identities: Identities,
-    pub(crate) chain: Chain,
+    pub(crate) chain: Arc<Chain>,
     pub(crate) turns: Turns,
     pub(crate) live: Live,
     pub(crate) snapshots: AtomicU64,
@@ -98,7 +98,7 @@ impl Runner {
         Arc::new(Self {
             seam: Seam::new(Arc::clone(&world.provider)),
             identities: Identities::new(world.entropy.as_ref()),
-            chain: Chain::new(Arc::clone(&world.record)),
+            chain: Arc::new(Chain::new(Arc::clone(&world.record))),
             turns: Turns::default(),
             live: Live::default(),
             snapshots: AtomicU64::new(0),
@@ -139,7 +139,13 @@ impl Runner {
 
     /// Cancels every running call of every session; says how many. It waits for none of them.
     pub fn stop(&self) -> u32 {
-        self.live.stop()
+        let stopped = self.live.stop();
+        let time = rfc3339(self.world.clock.wall());
+        let row = Entry { count: Some(stopped), ..Entry::of_stop(time, self.world.client.clone()) };
+        // The record may be waiting for its disk, for which Stop waits as little as for anything else.
+        let chain = Arc::clone(&self.chain);
+        let _ = std::thread::Builder::new().name("audit".to_owned()).spawn(move || chain.write(row));
+        stopped
     }
 
     /// How many calls are under way.

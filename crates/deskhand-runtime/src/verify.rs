@@ -59,6 +59,13 @@ pub(crate) struct Before {
     inside: Option<Inside>,
 }
 
+impl Before {
+    /// The same, as of right before dispatch: what happened until now is none of the effect's.
+    pub(crate) fn until_now(self, call: &Call<'_>) -> Self {
+        Self { mark: call.runner.seam.provider().change_mark(), ..self }
+    }
+}
+
 /// Looks at the window before an effect, so that its change can be told. A window that does not answer has no change
 /// to tell.
 pub(crate) fn before(call: &Call<'_>, target: &Target) -> Before {

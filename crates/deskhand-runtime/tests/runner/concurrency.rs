@@ -8,6 +8,7 @@ use deskhand_contract::error::ErrorCode;
 use deskhand_contract::limit::Limit;
 use deskhand_contract::role::Role;
 use deskhand_contract::verdict::ExecutionState;
+use deskhand_runtime::audit::Happening;
 use deskhand_testkit::{Element, Reaction, Step};
 
 use crate::stage::{One, Stage, label, soon, tree};
@@ -58,6 +59,9 @@ fn stop_ends_everything_at_once_and_says_so() {
         assert_eq!(queued.ending.outcome.execution_state(), ExecutionState::NotStarted);
         assert_eq!(wait.ending.error.unwrap().code, ErrorCode::ComputerStoppedByUser);
         assert_eq!(runner.live_calls(), 0);
+        eventually("Stop is in audit", || {
+            stage.record.rows().iter().any(|row| row.entry.happening == Happening::Stop && row.entry.count == Some(3))
+        });
     });
 }
 

@@ -22,7 +22,7 @@ const EFFECTS: [(&str, Act); 6] = [
     ("focus", One::focus),
     ("select", One::select),
     ("activate", One::activate),
-    ("into view", One::into_view),
+    ("into view", One::bring_into_view),
     ("text", |one| one.text(TextMode::Replace, "x")),
 ];
 const READS: [(&str, Act); 4] = [

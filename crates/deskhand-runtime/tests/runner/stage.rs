@@ -224,7 +224,7 @@ impl One {
         Action::SetValue { surface: self.surface.clone(), element: self.element.clone(), value }
     }
 
-    pub(crate) fn into_view(&self) -> Action {
+    pub(crate) fn bring_into_view(&self) -> Action {
         Action::ScrollToElement { surface: self.surface.clone(), element: self.element.clone() }
     }
 

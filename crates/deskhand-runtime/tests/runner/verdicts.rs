@@ -74,7 +74,10 @@ fn cases() -> Vec<(&'static str, Case)> {
                 "text reads back",
             ),
         ),
-        ("into view", case(|| Element::new(Role::Button, "x").state(State::Offscreen), One::into_view, "in view")),
+        (
+            "into view",
+            case(|| Element::new(Role::Button, "x").state(State::Offscreen), One::bring_into_view, "in view"),
+        ),
     ]
 }
 
@@ -138,7 +141,8 @@ fn of_an_application_that_does_not_answer_an_effect_only_what_is_seen_counts() {
 
 #[test]
 fn what_the_application_and_the_provider_say_of_an_effect_that_did_not_happen() {
-    let rows: Vec<(&str, (Reaction, ErrorCode, (X, S, E)))> = vec![
+    type Row = (Reaction, ErrorCode, (X, S, E));
+    let rows: Vec<(&str, Row)> = vec![
         ("noop", (Reaction::Noop, ErrorCode::NotActionable, (X::Completed, S::SuspectedNoop, E::ProviderNoopSignal))),
         (
             "gone",
@@ -236,11 +240,12 @@ fn text_that_arrives_in_part_or_in_a_field_that_goes_is_never_confirmed() {
 
 #[test]
 fn what_holds_already_is_confirmed_also_where_the_application_did_nothing() {
-    let held: Vec<(&str, (Element, fn(&One) -> Action))> = vec![
+    type Row = (Element, fn(&One) -> Action);
+    let held: Vec<(&str, Row)> = vec![
         ("on", (Element::new(Role::Switch, "x").state(State::Checked), |one| one.set(Value::Boolean(true)))),
         ("focused", (Element::new(Role::Button, "x").state(State::Focused), One::focus)),
         ("selected", (Element::new(Role::ListItem, "x").state(State::Selected), One::select)),
-        ("in view", (Element::new(Role::Button, "x"), One::into_view)),
+        ("in view", (Element::new(Role::Button, "x"), One::bring_into_view)),
     ];
     check(held, |(element, act)| {
         let stage = Stage::new();
