@@ -280,3 +280,50 @@ fn a_hostile_application_is_survived_and_told() {
             || tree.notes.contains(&TreeNote::Partial)
     );
 }
+
+/// Role, name and identity of every step, the window's own name excepted.
+type Way = Vec<(Role, String, deskhand_contract::provider::NativeKey)>;
+
+fn way_in_tree(tree: &NativeTree, index: usize) -> Way {
+    let mut way = Way::new();
+    let mut current = Some(index as u32);
+    while let Some(at) = current {
+        let node = &tree.nodes[at as usize];
+        let name = if node.parent.is_some() { node.facts.name.to_string() } else { String::new() };
+        way.push((node.facts.role, name, node.key.clone()));
+        current = node.parent;
+    }
+    way.reverse();
+    way
+}
+
+#[test]
+fn every_element_resolves_to_the_way_that_the_tree_shows() {
+    let mut desk = desk();
+    for (title, program) in [("Three", "gtk3_form.py"), ("Four", "gtk4_form.py")] {
+        desk.run("/usr/bin/python3", &[&shared(program), "--title", title, "--log", "ways.log"]);
+        let provider = desk.provider();
+        let window = window(&provider, title);
+        let mut wrong = Vec::new();
+        eventually("the tree rests and every way holds", || {
+            let Ok(tree) = provider.tree(&window.key, &PLAIN, &limit()) else { return false };
+            wrong = (0..tree.nodes.len())
+                .step_by(3)
+                .filter_map(|index| {
+                    let shown = way_in_tree(&tree, index);
+                    let live = provider.resolve(&window.key, &tree.nodes[index].key, &limit()).map(|resolved| {
+                        let steps = resolved.lineage.into_iter().enumerate();
+                        steps
+                            .map(|(at, step)| {
+                                (step.role, if at == 0 { String::new() } else { step.name.into() }, step.key)
+                            })
+                            .collect::<Way>()
+                    });
+                    (live.as_ref() != Ok(&shown)).then(|| format!("{shown:?} is live {live:?}"))
+                })
+                .collect();
+            tree.nodes.len() > 20 && wrong.is_empty()
+        });
+        assert_eq!(wrong, Vec::<String>::new(), "{title}");
+    }
+}

@@ -270,10 +270,16 @@ impl Connected {
             }
             std::thread::sleep(Duration::from_millis(60).min(limit.remaining()));
         };
-        let mut parents = HashMap::new();
-        for (path, node) in &nodes.by_path {
-            for child in &node.children {
-                parents.entry(Arc::clone(child)).or_insert_with(|| Arc::clone(path));
+        // Only what hangs below the top counts: GTK 4's cache knows pages of stacks that no list of children names.
+        let mut parents: HashMap<Arc<str>, Arc<str>> = HashMap::new();
+        let mut waiting = vec![Arc::clone(&target.top.path)];
+        while let Some(path) = waiting.pop() {
+            let Some(node) = nodes.by_path.get(&path) else { continue };
+            for child in node.children.iter().filter(|child| **child != target.top.path) {
+                if let std::collections::hash_map::Entry::Vacant(place) = parents.entry(Arc::clone(child)) {
+                    place.insert(Arc::clone(&path));
+                    waiting.push(Arc::clone(child));
+                }
             }
         }
         let reading = Reading {
