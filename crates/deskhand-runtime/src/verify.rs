@@ -290,14 +290,20 @@ fn of_press(facts: &ElementFacts) -> Option<Postcondition> {
 
 /// Looks at once, and again at every change, until it is seen or the limit is over.
 fn look_until(call: &Call<'_>, subject: &Subject, wanted: &Postcondition, limit: &Limit) -> Look {
+    // A look that the limit cut short saw nothing: what was seen before it stands.
+    let mut seen = None;
     loop {
         // The mark comes first: what changes while it looks brings the next look.
         let mark = call.runner.seam.provider().change_mark();
         let look = look(call, subject, wanted, limit);
         let settled = matches!(look, Look::Seen | Look::WindowGone);
-        if settled || limit.is_over() {
+        if settled {
             return look;
         }
+        if limit.is_over() {
+            return seen.unwrap_or(look);
+        }
+        seen = Some(look);
         await_change(call, mark, Some(&subject.target.window), &limit.tightened(UNANNOUNCED));
     }
 }
