@@ -186,7 +186,9 @@ fn pressable_ancestor(call: &Call<'_>, target: &Target, resolved: &Resolved) -> 
         let (window, key) = (target.window.clone(), step.key.clone());
         let Ok(ancestor) = call.read(move |provider, limit| provider.resolve(&window, &key, limit)) else { continue };
         let facts = &ancestor.facts;
-        let usable = has(facts, Affordance::CanPress)
+        // Some toolkits claim an action for every box; what a person would press has a role for it.
+        let usable = facts.role.is_interactive()
+            && has(facts, Affordance::CanPress)
             && !facts.states.has(State::Disabled)
             && !facts.states.has(State::Hidden)
             && !facts.protected;

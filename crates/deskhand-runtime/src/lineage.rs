@@ -141,12 +141,14 @@ impl Ancestor {
         Self { key: key.clone(), role: facts.role, identifier: facts.identifier.clone(), name: facts.name.clone() }
     }
 
-    /// Whether it is the same ancestor. The root's name is the window's title, which may change. Where identities
-    /// persist, another one is another ancestor, however alike.
+    /// Whether it is the same ancestor. The root's name is the window's title, which may change, and so may the title
+    /// of a page, where its document is proven the same. Where identities persist, another one is another ancestor,
+    /// however alike.
     fn is_like(&self, now: &Self, is_root: bool, persists: bool) -> bool {
+        let titled = is_root || (persists && self.role == Role::Document);
         self.role == now.role
             && self.identifier == now.identifier
-            && (is_root || self.name == now.name)
+            && (titled || self.name == now.name)
             && (!persists || self.key == now.key)
     }
 }

@@ -101,7 +101,21 @@ enum Look {
     NotYet(&'static str),
     /// Words of its own.
     NotYetIn(String),
+    /// Nothing could be read; the words say why.
+    Unread(&'static str),
     WindowGone,
+}
+
+impl Look {
+    /// What was seen instead, in words.
+    fn observed(self) -> String {
+        match self {
+            Self::Seen => "it was seen".to_owned(),
+            Self::NotYet(observed) | Self::Unread(observed) => observed.to_owned(),
+            Self::NotYetIn(observed) => observed,
+            Self::WindowGone => "the window is gone".to_owned(),
+        }
+    }
 }
 
 /// Looks for the effect and says what is proven of it.
@@ -175,8 +189,7 @@ fn sent(call: &Call<'_>, before: &Before, subject: &Subject, wanted: Option<&Pos
         }
         Look::WindowGone if matches!(subject.wish, Wish::Press | Wish::Select) => (window_gone(), true),
         Look::WindowGone => (unseen(wanted, "the window is gone"), true),
-        Look::NotYet(observed) => (unseen(wanted, observed), false),
-        Look::NotYetIn(observed) => (unseen(wanted, &observed), false),
+        look => (unseen(wanted, &look.observed()), false),
     }
 }
 
@@ -200,9 +213,7 @@ fn unknown(
                 let outcome = Outcome::completed(Verdict::confirmed(Proof::Postcondition(seen)));
                 return closed(call, action, before, subject, outcome, false);
             }
-            Look::WindowGone => "the window is gone".to_owned(),
-            Look::NotYet(observed) => observed.to_owned(),
-            Look::NotYetIn(observed) => observed,
+            look => look.observed(),
         };
         verification = Some(Verification { postcondition: wanted.words(), seen: false, observed: Some(observed) });
     }
@@ -290,20 +301,21 @@ fn of_press(facts: &ElementFacts) -> Option<Postcondition> {
 
 /// Looks at once, and again at every change, until it is seen or the limit is over.
 fn look_until(call: &Call<'_>, subject: &Subject, wanted: &Postcondition, limit: &Limit) -> Look {
-    // A look that the limit cut short saw nothing: what was seen before it stands.
-    let mut seen = None;
+    let mut last = None;
     loop {
         // The mark comes first: what changes while it looks brings the next look.
         let mark = call.runner.seam.provider().change_mark();
         let look = look(call, subject, wanted, limit);
-        let settled = matches!(look, Look::Seen | Look::WindowGone);
-        if settled {
+        if matches!(look, Look::Seen | Look::WindowGone) {
             return look;
         }
-        if limit.is_over() {
-            return seen.unwrap_or(look);
+        // A last look that the end of the time cut off says less than the one before it.
+        let cut_off = limit.is_over() && matches!(look, Look::Unread(_));
+        match last {
+            Some(before) if cut_off => return before,
+            _ if limit.is_over() => return look,
+            _ => last = Some(look),
         }
-        seen = Some(look);
         await_change(call, mark, Some(&subject.target.window), &limit.tightened(UNANNOUNCED));
     }
 }
@@ -315,7 +327,7 @@ fn look(call: &Call<'_>, subject: &Subject, wanted: &Postcondition, limit: &Limi
             Ok(facts) if facts.foreground => Look::Seen,
             Ok(_) => Look::NotYet("another window is in front"),
             Err(Fault::Gone) => Look::WindowGone,
-            Err(fault) => Look::NotYet(unanswered(&fault)),
+            Err(fault) => Look::Unread(unanswered(&fault)),
         };
     }
     if let Postcondition::Moved(then) = wanted {
@@ -331,7 +343,7 @@ fn look(call: &Call<'_>, subject: &Subject, wanted: &Postcondition, limit: &Limi
         Ok(resolved) => resolved.facts,
         Err(Fault::Gone) if is_gone(call, subject, limit) => return Look::WindowGone,
         Err(Fault::Gone) => return Look::NotYet("the element is gone"),
-        Err(fault) => return Look::NotYet(unanswered(&fault)),
+        Err(fault) => return Look::Unread(unanswered(&fault)),
     };
     match wanted {
         Postcondition::Number(_) | Postcondition::Text(_) if facts.protected => Look::NotYet("it is protected now"),
@@ -373,7 +385,7 @@ fn look_at_number(call: &Call<'_>, target: &Target, wanted: f64) -> Look {
             }
         }
         Ok(NativeValue::Text(_)) => Look::NotYet("it holds no number"),
-        Err(fault) => Look::NotYet(unanswered(&fault)),
+        Err(fault) => Look::Unread(unanswered(&fault)),
     }
 }
 
@@ -397,7 +409,7 @@ fn look_at_text(call: &Call<'_>, target: &Target, wanted: &Redacted) -> Look {
             Ok(number) if equals(current, number, 0.0) => Look::Seen,
             _ => Look::NotYet("the field holds another number"),
         },
-        Err(fault) => Look::NotYet(unanswered(&fault)),
+        Err(fault) => Look::Unread(unanswered(&fault)),
     }
 }
 

@@ -166,6 +166,32 @@ fn without_persistent_identities_the_place_among_siblings_decides() {
 }
 
 #[test]
+fn a_page_s_new_title_ends_nothing_while_its_document_is_proven_the_same() {
+    let page = |persists: bool| {
+        let stage = Stage::new();
+        let window = stage.desktop.window("Page");
+        let document = stage.desktop.add(&stage.desktop.root(&window), Element::new(Role::Document, "Inbox"));
+        let button = stage.desktop.add(&document, Element::new(Role::Button, "Archive"));
+        stage.desktop.persists(&window, persists);
+        let one = stage.known(&window, &button);
+        (stage, document, one)
+    };
+    let (stage, document, one) = page(true);
+    stage.desktop.change(&document, |facts| facts.name = "Inbox (1)".into());
+    stage.done(&one.press());
+    // Another document, or one that nothing proves the same, is another page.
+    let (stage, document, one) = page(true);
+    let other = stage.desktop.add(&stage.desktop.root(&one.window), Element::new(Role::Document, "Inbox"));
+    stage.desktop.move_below(&one.key, &other);
+    stage.desktop.remove(&document);
+    stage.refused(&one.press(), ErrorCode::StaleElement);
+    let (stage, document, one) = page(false);
+    stage.desktop.change(&document, |facts| facts.name = "Inbox (1)".into());
+    stage.refused(&one.press(), ErrorCode::StaleElement);
+    assert_eq!(stage.effects(), [""; 0]);
+}
+
+#[test]
 fn a_change_between_the_look_and_the_dispatch_is_stale() {
     check(STALE, |change| {
         let rows = Rows::new();
