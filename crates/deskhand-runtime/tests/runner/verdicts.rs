@@ -8,6 +8,7 @@ use deskhand_contract::error::ErrorCode;
 use deskhand_contract::provider::Fault;
 use deskhand_contract::role::Role;
 use deskhand_contract::verdict::{Evidence as E, ExecutionState as X, Status as S};
+use deskhand_runtime::Policy;
 use deskhand_testkit::{Element, Reaction, check};
 
 use crate::stage::{One, Stage, titles};
@@ -85,7 +86,8 @@ fn cases() -> Vec<(&'static str, Case)> {
 fn an_effect_that_is_seen_is_confirmed_by_observation() {
     check(cases(), |case| {
         for reaction in [Reaction::Obey, Reaction::Later(Duration::from_millis(1))] {
-            let stage = Stage::new();
+            // It comes, and a busy machine may take its time over it.
+            let stage = Stage::with(Policy { look_for: Duration::from_secs(20), ..Policy::private_desktop() });
             let one = stage.one((case.element)());
             stage.desktop.react(&one.key, reaction);
             let answer = stage.call(&(case.act)(&one));
