@@ -8,7 +8,7 @@ use deskhand_contract::element::{ElementFacts, ValuePresence};
 use deskhand_contract::error::CallError;
 use deskhand_contract::id::{ElementId, SurfaceId};
 use deskhand_contract::limit::Limit;
-use deskhand_contract::provider::{Fault, NativeKey, NativeNode, NativeTree};
+use deskhand_contract::provider::{Fault, NativeKey, NativeNode, NativeTree, TreeNote};
 use deskhand_contract::reply::{Delta, Node, Tree};
 
 use super::windows;
@@ -42,13 +42,16 @@ pub(crate) fn read(
     };
     let tree = trees::read(call, &target.window, &ask).map_err(|fault| tree_fault(call, &target, fault))?;
     // What a delta leaves out, the caller is not shown.
-    let earlier = since.and_then(|since| call.session.held().surfaces.observation(surface, since, &view));
+    let whole = is_whole(&tree);
+    let earlier =
+        since.filter(|_| whole).and_then(|since| call.session.held().surfaces.observation(surface, since, &view));
     let shown = if earlier.is_some() { Shown::Quietly } else { Shown::ToCaller };
     let shot = Shot::take(call, surface, &view, tree, root.as_ref(), shown).ok_or_else(|| gone(call))?;
     let delta = earlier.map(|earlier| shot.since(call, surface, &earlier, view.max_nodes as usize));
     let mut notes = trees::notes(&shot.tree);
     if since.is_some() && delta.is_none() {
-        notes.push("That generation is not kept any more, or was of another view: this is the whole.".to_owned());
+        let why = if whole { "it is not kept any more, or was of another view" } else { "not all was read this time" };
+        notes.push(format!("Changes since that generation cannot be told ({why}): this is all there is."));
     }
     let changed = delta.as_ref().map(|(_, changed)| changed);
     let nodes = (format == TreeFormat::Json).then(|| shot.nodes(changed));
@@ -64,7 +67,10 @@ pub(crate) fn read(
         delta: delta.map(|(delta, _)| delta),
         notes,
     };
-    shot.keep(call, surface, view);
+    // What was not read would look as if it had gone.
+    if whole {
+        shot.keep(call, surface, view);
+    }
     Ok(answer)
 }
 
@@ -76,7 +82,7 @@ pub(crate) struct Baseline {
 
 /// Looks at a window before an effect. Its caller is shown nothing.
 pub(crate) fn baseline(call: &Call<'_>, target: &Target, limit: &Limit) -> Option<Baseline> {
-    let tree = trees::read_within(call, &target.window, &trees::outline_ask(None), limit).ok()?;
+    let tree = whole(call, target, limit)?;
     let shot = Shot::take(call, &target.surface, &DEFAULT_VIEW, tree, None, Shown::Quietly)?;
     Some(Baseline { generation: shot.generation, lines: shot.lines })
 }
@@ -89,10 +95,20 @@ pub(crate) fn changes(
     max: usize,
     limit: &Limit,
 ) -> Option<Delta> {
-    let tree = trees::read_within(call, &target.window, &trees::outline_ask(None), limit).ok()?;
+    let tree = whole(call, target, limit)?;
     let shot = Shot::take(call, &target.surface, &DEFAULT_VIEW, tree, None, Shown::Quietly)?;
     let (delta, _) = shot.told(call, &target.surface, baseline.generation, &baseline.lines, max);
     Some(delta)
+}
+
+/// The tree of a window, if all of it could be read: what was not would look as if it had changed.
+fn whole(call: &Call<'_>, target: &Target, limit: &Limit) -> Option<Arc<NativeTree>> {
+    let tree = trees::read_within(call, &target.window, &trees::outline_ask(None), limit).ok()?;
+    is_whole(&tree).then_some(tree)
+}
+
+fn is_whole(tree: &NativeTree) -> bool {
+    !tree.notes.contains(&TreeNote::Partial)
 }
 
 /// One look at a tree: what it shows, and the ids of what it shows.

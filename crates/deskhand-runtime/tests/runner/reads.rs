@@ -200,6 +200,22 @@ fn since_a_generation_only_the_changes_are_told() {
 }
 
 #[test]
+fn what_was_not_read_is_never_told_as_a_change() {
+    let stage = Stage::new();
+    let one = big(&stage, 3);
+    let first = stage.tree(&one.surface, None).generation;
+    stage.desktop.notes(&one.window, vec![TreeNote::Partial]);
+    let partial = stage.tree(&one.surface, Some(first));
+    assert!(partial.delta.is_none() && partial.notes.len() == 2, "{:?}", partial.notes);
+    let (done, _) = stage.done(&one.focus());
+    assert!(done.changes.is_none());
+    // Nor is a part a base for changes.
+    stage.desktop.notes(&one.window, Vec::new());
+    assert!(stage.tree(&one.surface, Some(partial.generation)).delta.is_none());
+    assert!(stage.tree(&one.surface, Some(first)).delta.is_some());
+}
+
+#[test]
 fn an_evicted_generation_is_answered_with_the_whole() {
     let stage = Stage::new();
     let one = big(&stage, 3);
