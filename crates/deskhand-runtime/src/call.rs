@@ -64,9 +64,10 @@ pub(crate) fn run(runner: &Runner, session: &Session, action: &Action, limit: &L
 fn act(call: &Call<'_>, action: &Action) -> Result<(EffectDone, Outcome), CallError> {
     admit::session(call, action)?;
     let target = bind::resolve(call, action)?;
+    // Before its turn, so that an application that hangs already holds nobody up.
+    let measured = bind::measure(call, &target)?;
     // One effect at a time on this desktop, from here to the end of its verification.
     let _turn = call.runner.turns.take(&call.limit).ok_or_else(|| call.ended_early())?;
-    let measured = bind::measure(call, &target)?;
     let permit = match admit::effect(call, action, &measured)? {
         Admission::Allow(permit) => permit,
         Admission::Refuse(refusal) => return Err(call.refuse(refusal)),

@@ -172,6 +172,24 @@ fn a_stopped_application_costs_others_nothing() {
 }
 
 #[test]
+fn an_effect_on_an_application_that_hangs_already_keeps_no_other_waiting() {
+    let stage = Stage::new();
+    let hanging = stage.one(Element::new(Role::Button, "Hangs"));
+    let alive = stage.one(Element::new(Role::Button, "Lives"));
+    stage.desktop.hang(&hanging.window);
+    let resolved = stage.desktop.asked(Step::Resolve);
+    let (limit, press) = (long(), hanging.press());
+    std::thread::scope(|scope| {
+        let effect = scope.spawn(|| stage.runner.call(&stage.session, &press, &limit));
+        eventually("the effect is under way", || stage.desktop.asked(Step::Resolve) > resolved);
+        stage.done(&alive.focus());
+        assert!(!effect.is_finished());
+        limit.cancel.cancel();
+        assert_eq!(effect.join().unwrap().ending.error.unwrap().code, ErrorCode::Cancelled);
+    });
+}
+
+#[test]
 fn effects_never_overlap() {
     let stage = Stage::new();
     let ones: Vec<One> =
