@@ -80,10 +80,11 @@ impl<'a> Keys<'a> {
                     break;
                 }
                 inside = line == "[Desktop Entry]";
-            } else if inside && !line.starts_with('#') {
-                if let Some((key, value)) = line.split_once('=') {
-                    keys.push((key.trim_end(), value.trim_start()));
-                }
+            } else if inside
+                && !line.starts_with('#')
+                && let Some((key, value)) = line.split_once('=')
+            {
+                keys.push((key.trim_end(), value.trim_start()));
             }
         }
         Self(keys)
