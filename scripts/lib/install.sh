@@ -98,7 +98,7 @@ install_demo_applications() {
 install_test_applications() {
     install_packages "the witnesses of the tests" \
         python3 python3-gi gir1.2-gtk-3.0 gir1.2-gtk-4.0 gir1.2-atspi-2.0 python3-pyatspi python3-dbus python3-pyqt5 python3-tk \
-        x11-utils x11-apps x11-xserver-utils xdotool xclip wmctrl xinput imagemagick procps
+        libglib2.0-bin x11-utils x11-apps x11-xserver-utils xdotool xclip wmctrl xinput imagemagick procps
     offer_packages "applications for the tests" \
         gtk-3-examples gtk-4-examples zenity mousepad gnome-calculator gnome-text-editor featherpad kcalc python3-pyqt6 \
         libreoffice-writer libreoffice-calc libreoffice-gtk3 xterm chromium firefox-esr bubblewrap tigervnc-standalone-server

@@ -55,11 +55,12 @@ class Desk:
         seen = self.on(PYTHON, ROOT / "scripts" / "lib" / "witness.py", what, *arguments)
         return json.loads(seen.stdout) if seen.stdout else []
 
-    def wait_for_window(self, title, seconds=40):
+    def wait_for_window(self, title, seconds=90):
         self.title = title
-        waited = data_of(self.client.observe("wait_for", window=title, timeout_ms=min(seconds, 30) * 1000))
-        if not waited["satisfied"]:
-            raise Unproven("no window")
+        deadline = time.monotonic() + seconds
+        while not (waited := data_of(self.client.observe("wait_for", window=title, timeout_ms=10_000)))["satisfied"]:
+            if time.monotonic() > deadline:
+                raise Unproven("no window")
         self.window = waited["windows"][0]
         self.surface = self.window["surface_id"]
 
@@ -68,13 +69,22 @@ class Desk:
         waited = data_of(self.client.observe("wait_for", surface_id=self.surface, timeout_ms=seconds * 1000, **wanted))
         if not waited.get("matches"):
             raise Unproven(f"no {role or ''} {label or ''}".strip())
-        matches = data_of(self.client.observe("find_elements", surface_id=self.surface, limit=32, **wanted))["matches"]
+        matches = data_of(self.client.observe("find_elements", surface_id=self.surface, limit=32, enabled=True, **wanted))["matches"]
+        matches = matches or waited["matches"]
         shown = [node for node in matches if "hidden" not in node["states"]] or matches
         return next((node for node in shown if node["name"] == label), shown[0])["element_id"]
 
     def act(self, action, label=None, role=None, **arguments):
-        result = self.client.control(action, surface_id=self.surface, element_id=self.find(label, role), **arguments)
-        return verdict_of(result).get("status")
+        for last in (False, True):
+            try:
+                result = self.client.control(action, surface_id=self.surface, element_id=self.find(label, role), **arguments)
+                return verdict_of(result).get("status")
+            except Refused as refused:
+                # A window that is still building itself moves what it holds; an agent looks again, and so does this.
+                if refused.code != "stale_element" or last:
+                    raise
+                time.sleep(1)
+        return None
 
     def until(self, what, seen, seconds=4):
         """What the witness is asked until it says yes."""
@@ -217,14 +227,13 @@ def applications():
          "command": lambda folder: ["mousepad", paper(folder)], "text": write_and_save, "press": write_and_save},
         form("GTK 4", "GTK 4", [PYTHON, FIXTURES / "gtk4_form.py"], "GTK 4 form", spin),
         {"key": "gtk4-widget-factory", "name": "gtk4-widget-factory", "toolkit": "GTK 4", "title": "GTK Widget Factory",
-         "witness": "gtk4-widget-factory", "command": lambda _: ["env", "GSK_RENDERER=cairo", "gtk4-widget-factory"],
-         "press": check("Page 2", "radio")},
+         "witness": "gtk4-widget-factory", "command": lambda _: ["gtk4-widget-factory"]},
         {"key": "gnome-calculator", "name": "GNOME Calculator", "toolkit": "GTK 4", "title": "Calculator", "witness": "gnome-calculator",
          "command": lambda _: ["gnome-calculator"], "press": calculate(["6", "×", "7", "="])},
         {"key": "gnome-text-editor", "name": "GNOME Text Editor", "toolkit": "GTK 4", "title": "paper.txt", "witness": "gnome-text-editor",
          "command": lambda folder: ["gnome-text-editor", "--standalone", paper(folder)], "text": write},
         form("Qt 5", "Qt 5", [PYTHON, FIXTURES / "qt_form.py", "5"], "Qt 5 form", spin),
-        {"key": "featherpad", "name": "FeatherPad", "toolkit": "Qt 5", "title": "paper.txt", "witness": "featherpad",
+        {"key": "featherpad", "name": "FeatherPad", "toolkit": "Qt 5", "title": "paper.txt", "witness": "eather",
          "command": lambda folder: ["featherpad", paper(folder)], "text": write_and_save, "press": write_and_save},
         {"key": "kcalc", "name": "KCalc", "toolkit": "Qt 5", "title": "KCalc", "witness": "kcalc", "command": lambda _: ["kcalc"],
          "press": calculate(["6", "×", "7", "="])},
@@ -236,7 +245,7 @@ def applications():
         {"key": "writer", "name": "LibreOffice Writer", "toolkit": "LibreOffice", "title": "Writer", "witness": "Writer",
          "command": lambda _: ["soffice", "--writer", "--norestore", "--nologo"],
          "text": lambda desk: (desk.act("input_text", None, "paragraph", text="by an agent", mode="replace"),
-                               desk.until("the witness reads another text", lambda: "by an agent" in desk.witness("texts", "Writer")))},
+                               desk.until("the witness reads another text", lambda: any("by an agent" in text for text in desk.witness("texts", "Writer"))))},
         {"key": "calc", "name": "LibreOffice Calc", "toolkit": "LibreOffice", "title": "Calc", "witness": "Calc",
          "command": lambda _: ["soffice", "--calc", "--norestore", "--nologo"]},
         {"key": "xterm", "name": "xterm", "toolkit": "none", "title": "xterm", "no_tree": True, "witness": "xterm",
@@ -324,25 +333,32 @@ def main():
     before, lines, worse = written(), [], []
     for application in applications():
         if options.only and application["key"] not in options.only:
+            # A row that is not tried stays as it is.
+            if application["name"] in before:
+                lines.append(line_of(application, before[application["name"]]))
             continue
         found = row(application)
         if found is None:
             print(f"SKIPPED: {application['name']} is not installed here", flush=True)
             continue
         print(f"{application['name']:<22} " + " · ".join(f"{column} {found[column]}" for column in COLUMNS), flush=True)
-        lines.append(f"| {application['name']} | {application['toolkit']} | " + " | ".join(found[column] for column in COLUMNS) + " |")
+        lines.append(line_of(application, found))
         for column, cell in before.get(application["name"], {}).items():
             if is_good(cell) and not is_good(found[column]):
                 worse.append(f"{application['name']}, {column}: was {cell!r}, is {found[column]!r}")
     if options.write:
         head = ["", f"| application | toolkit | {' | '.join(COLUMNS)} |", "| --- " * (len(COLUMNS) + 2) + "|"]
-        text = PAGE.read_text()
-        old = text.partition(TABLE[0])[2].partition(TABLE[1])[0]
-        PAGE.write_text(text.replace(old, "\n".join([*head, *lines, ""])))
+        before, _, rest = PAGE.read_text().partition(TABLE[0])
+        after = rest.partition(TABLE[1])[2]
+        PAGE.write_text("\n".join([before + TABLE[0], *head, *lines, "", TABLE[1] + after]))
         return 0
     for line in worse:
         print(f"WORSE: {line}")
     return 1 if worse else 0
+
+
+def line_of(application, found):
+    return f"| {application['name']} | {application['toolkit']} | " + " | ".join(found[column] for column in COLUMNS) + " |"
 
 
 def is_good(cell):

@@ -21,7 +21,8 @@ pub(crate) fn main_action(role: Role, names: &[String]) -> Option<usize> {
     main.or_else(|| {
         matches!(role, Role::Combobox | Role::Button | Role::TreeItem).then(|| find(names, EXPAND)).flatten()
     })
-    .or_else(|| (role == Role::Menu).then(|| find(names, &["open"])).flatten())
+    // So does the title of a menu; Qt calls that ShowMenu.
+    .or_else(|| matches!(role, Role::Menu | Role::MenuItem).then(|| find(names, &["open", "showmenu"])).flatten())
 }
 
 /// Index of the action that opens the context menu.
@@ -49,6 +50,9 @@ mod tests {
         assert_eq!(main_action(Role::Button, &names(&["doDefault", "showContextMenu"])), Some(0));
         assert_eq!(main_action(Role::Checkbox, &names(&["press", "toggle"])), Some(1));
         assert_eq!(main_action(Role::Checkbox, &names(&["click"])), Some(0));
+        assert_eq!(main_action(Role::MenuItem, &names(&["ShowMenu"])), Some(0));
+        assert_eq!(main_action(Role::MenuItem, &names(&["ShowMenu", "Press"])), Some(1));
+        assert_eq!(main_action(Role::Button, &names(&["ShowMenu"])), None);
         assert_eq!(main_action(Role::Window, &names(&["win.undo", "win.close"])), None);
         assert_eq!(main_action(Role::Button, &names(&["Klicken"])), None);
         assert_eq!(main_action(Role::Button, &[]), None);

@@ -16,6 +16,7 @@ pub(crate) enum Raw {
     Checked = 4,
     Defunct = 6,
     Editable = 7,
+    Enabled = 8,
     Expandable = 9,
     Expanded = 10,
     Focusable = 11,
@@ -73,7 +74,8 @@ pub(crate) fn states(raw: RawStates, role: Role, around: Around) -> States {
     let hidden = !raw.has(Raw::Visible) && around.showing_means;
     let table = [
         (State::Focused, raw.has(Raw::Focused)),
-        (State::Disabled, !raw.has(Raw::Sensitive)),
+        // Of its paragraphs LibreOffice says only that they are enabled.
+        (State::Disabled, !raw.has(Raw::Sensitive) && !(role == Role::Paragraph && raw.has(Raw::Enabled))),
         (State::Checked, checkable && checked && !mixed),
         (State::Mixed, mixed),
         (State::Unchecked, checkable && !checked && !mixed),
@@ -138,6 +140,9 @@ mod tests {
     #[test]
     fn an_insensitive_element_is_disabled() {
         assert!(states(raw(&[Raw::Visible, Raw::Showing]), Role::Button, AROUND).has(State::Disabled));
+        let enabled = raw(&[Raw::Enabled, Raw::Visible, Raw::Showing]);
+        assert!(states(enabled, Role::Button, AROUND).has(State::Disabled));
+        assert!(!states(enabled, Role::Paragraph, AROUND).has(State::Disabled));
     }
 
     #[test]
