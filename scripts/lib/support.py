@@ -259,7 +259,7 @@ def applications():
 
 def row(application):
     """One application's cells; nothing where it is not installed."""
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
         folder = pathlib.Path(place)
         pages = None
         if application.get("serves"):
