@@ -75,7 +75,7 @@ pub(crate) fn states(raw: RawStates, role: Role, around: Around) -> States {
     let table = [
         (State::Focused, raw.has(Raw::Focused)),
         // Of its paragraphs LibreOffice says only that they are enabled.
-        (State::Disabled, !raw.has(Raw::Sensitive) && !(role == Role::Paragraph && raw.has(Raw::Enabled))),
+        (State::Disabled, !(raw.has(Raw::Sensitive) || (role == Role::Paragraph && raw.has(Raw::Enabled)))),
         (State::Checked, checkable && checked && !mixed),
         (State::Mixed, mixed),
         (State::Unchecked, checkable && !checked && !mixed),
