@@ -51,6 +51,26 @@ fn a_surface() -> (Identities, SurfaceId) {
 
 proptest! {
     #[test]
+    fn whatever_a_provider_calls_a_tree_parents_come_first_or_it_is_none(
+        parents in proptest::collection::vec(proptest::option::weighted(0.9, 0..40_u32), 0..40)
+    ) {
+        let nodes = parents.iter().enumerate().map(|(key, parent)| node(key as u8, *parent, Role::Group, "")).collect();
+        match crate::trees::sound(Arc::new(tree(nodes, true))) {
+            Ok(tree) => {
+                prop_assert!(tree.nodes[0].parent.is_none());
+                for (index, node) in tree.nodes.iter().enumerate().skip(1) {
+                    prop_assert!(node.parent.is_some_and(|parent| (parent as usize) < index));
+                }
+                let cut = tree.nodes.len() < parents.len();
+                prop_assert_eq!(cut, !tree.notes.is_empty());
+                // Every reader of it ends.
+                all(&tree);
+            }
+            Err(_) => prop_assert!(parents.first().is_none_or(Option::is_some)),
+        }
+    }
+
+    #[test]
     fn a_tree_that_is_seen_again_keeps_every_id(tree in any_tree()) {
         let (identities, surface) = a_surface();
         let mut elements = Elements::default();

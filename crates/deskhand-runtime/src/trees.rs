@@ -41,7 +41,7 @@ pub(crate) fn read(call: &Call<'_>, window: &NativeKey, ask: &TreeAsk) -> Result
 
 /// The tree, where parents come before their children and nothing is deeper than can be followed; the part of
 /// it for which that holds, else.
-fn sound(tree: Arc<NativeTree>) -> Result<Arc<NativeTree>, Fault> {
+pub(crate) fn sound(tree: Arc<NativeTree>) -> Result<Arc<NativeTree>, Fault> {
     if tree.nodes.first().is_none_or(|root| root.parent.is_some()) {
         return Err(Fault::Unsupported("the application's answer holds no root".to_owned()));
     }

@@ -67,6 +67,7 @@ struct Window {
     persists: bool,
     revision: u64,
     notes: Vec<TreeNote>,
+    broken: Option<Arc<NativeTree>>,
     cached: Option<(TreeAsk, Arc<NativeTree>)>,
 }
 
@@ -229,6 +230,16 @@ impl FakeDesktop {
     pub fn notes(&self, window: &NativeKey, notes: Vec<TreeNote>) {
         let mut state = self.lock();
         state.window_mut(window).expect("the window is there").notes = notes;
+        self.bump(state, Some(window.clone()));
+    }
+
+    /// Answers every ask for a tree of the window with `tree`, whatever it is.
+    ///
+    /// # Panics
+    /// Where there is no such window.
+    pub fn broken(&self, window: &NativeKey, tree: NativeTree) {
+        let mut state = self.lock();
+        state.window_mut(window).expect("the window is there").broken = Some(Arc::new(tree));
         self.bump(state, Some(window.clone()));
     }
 
@@ -471,7 +482,7 @@ impl Desktop {
         let element = Element::new(Role::Window, title).at(0, 0, 400, 300);
         self.nodes.insert(root.clone(), Node { element, parent: None, children: Vec::new() });
         let revision = self.mark;
-        let window = Window { facts, root, persists: true, revision, notes: Vec::new(), cached: None };
+        let window = Window { facts, root, persists: true, revision, notes: Vec::new(), broken: None, cached: None };
         self.windows.insert(0, window);
         key
     }
@@ -532,6 +543,9 @@ impl Desktop {
             TreeSupport::Yes => {}
             TreeSupport::No(why) => return Err(Fault::Unsupported(why.clone())),
             TreeSupport::Unresponsive => return Err(Fault::Unresponsive),
+        }
+        if let Some(broken) = &window.broken {
+            return Ok(Arc::clone(broken));
         }
         if let Some((asked, tree)) = &window.cached
             && asked == ask

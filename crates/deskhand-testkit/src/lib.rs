@@ -15,7 +15,7 @@ mod world;
 
 pub use desktop::{FakeDesktop, Performed};
 pub use element::Element;
-pub use recorded::{plant, recorded};
+pub use recorded::{RECORDINGS, plant, recorded};
 pub use rows::check;
 pub use script::{Reaction, Step};
 pub use world::{FakeClock, SeededEntropy};

@@ -10,7 +10,10 @@ use deskhand_contract::role::Role;
 use crate::desktop::FakeDesktop;
 use crate::element::Element;
 
-/// A recorded window, by name: `zenity-form`, `gtk-form`.
+/// The names of all windows: two by hand (`form`, `list`), the others of real applications.
+pub const RECORDINGS: [&str; 5] = ["form", "list", "zenity-form", "gtk3-widget-factory", "qt5-form"];
+
+/// A window by its name in [`RECORDINGS`].
 ///
 /// # Panics
 /// Where there is no such recording.
@@ -19,6 +22,9 @@ pub fn recorded(name: &str) -> &'static str {
     match name {
         "form" => include_str!("recorded/form.txt"),
         "list" => include_str!("recorded/list.txt"),
+        "zenity-form" => include_str!("recorded/zenity-form.txt"),
+        "gtk3-widget-factory" => include_str!("recorded/gtk3-widget-factory.txt"),
+        "qt5-form" => include_str!("recorded/qt5-form.txt"),
         other => panic!("there is no recording {other}"),
     }
 }

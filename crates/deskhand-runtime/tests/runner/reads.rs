@@ -132,6 +132,39 @@ fn find_says_what_was_not_searched() {
     assert_eq!(stage.find(&surface, label("B7"), 8).notes.len(), 3);
 }
 
+#[test]
+fn a_broken_tree_is_an_error_or_the_part_that_holds() {
+    use deskhand_contract::element::ElementFacts;
+    use deskhand_contract::provider::{NativeKey, NativeNode, NativeTree};
+    let node = |key: u8, parent: Option<u32>| NativeNode {
+        key: NativeKey::new(&[key]),
+        parent,
+        facts: ElementFacts::new(Role::Button, &format!("Button {key}")),
+        unread: None,
+    };
+    let rows: [(&str, (Vec<NativeNode>, Option<u32>)); 5] = [
+        ("nothing", (vec![], None)),
+        ("no root", (vec![node(0, Some(0))], None)),
+        ("its own parent", (vec![node(0, None), node(1, Some(1)), node(2, Some(0))], Some(2))),
+        ("a cycle", (vec![node(0, None), node(1, Some(2)), node(2, Some(1)), node(3, Some(0))], Some(2))),
+        ("a parent that is not there", (vec![node(0, None), node(1, Some(99))], Some(1))),
+    ];
+    check(rows, |(nodes, shown)| {
+        let stage = Stage::new();
+        let window = stage.desktop.window("Broken");
+        let surface = stage.surface(&window);
+        let notes = Vec::new();
+        stage.desktop.broken(&window, NativeTree { revision: 1, nodes, toolkit: None, identity_persists: true, notes });
+        match shown {
+            None => drop(stage.refused(&tree(&surface, None), ErrorCode::NotActionable)),
+            Some(shown) => {
+                let read = stage.tree(&surface, None);
+                assert_eq!((read.shown, read.notes.len()), (shown, 1), "{read:?}");
+            }
+        }
+    });
+}
+
 fn big(stage: &Stage, count: usize) -> One {
     let window = stage.desktop.window("Big");
     let root = stage.desktop.root(&window);
