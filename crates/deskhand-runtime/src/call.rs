@@ -24,10 +24,6 @@ use crate::runner::{Answer, Runner};
 use crate::session::Session;
 use crate::verify;
 
-/// Longest time that the native call of an effect may take. It bounds how long a hung application keeps other
-/// effects waiting.
-pub(crate) const DISPATCH: std::time::Duration = std::time::Duration::from_secs(5);
-
 /// Longest time that one question may take that an effect asks before it acts.
 const READ: std::time::Duration = std::time::Duration::from_secs(2);
 
@@ -95,7 +91,7 @@ fn act(call: &Call<'_>, action: &Action) -> Result<(EffectDone, Outcome), CallEr
 
 /// Crosses the effect boundary, once.
 fn dispatch(call: &Call<'_>, permit: Permit, binding: Binding) -> Dispatch {
-    let limit = call.limit.tightened(DISPATCH);
+    let limit = call.limit.tightened(call.runner.world.policy.act_for);
     let (window, element, effect) = binding.spend();
     call.runner.seam.effect(&limit, move |provider, limit| {
         let _spent = permit;

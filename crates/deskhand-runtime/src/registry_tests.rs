@@ -176,6 +176,7 @@ fn elements_are_bounded_and_the_ones_seen_longest_ago_end() {
     assert_eq!(see(0), first);
     assert!(elements.len() <= MAX_ELEMENTS);
     assert!(elements.get(&surface, &first).is_some() && elements.get(&surface, &second).is_none());
+    assert!(elements.get(&identities.surface(), &first).is_none(), "an id is of one window");
     elements.end_surface(&surface);
     assert_eq!(elements.len(), 0);
 }

@@ -43,6 +43,9 @@ pub struct Policy {
     pub enabled: bool,
     /// Whether pixels may be captured.
     pub capture: CaptureMode,
+    /// How long the native call of an effect may take. It bounds how long a hung application keeps other effects
+    /// waiting.
+    pub act_for: Duration,
     /// How long a postcondition is looked for after an effect.
     pub look_for: Duration,
 }
@@ -60,7 +63,12 @@ impl Policy {
     /// The defaults of a desktop that Deskhand started: switched on, with pixels.
     #[must_use]
     pub const fn private_desktop() -> Self {
-        Self { enabled: true, capture: CaptureMode::A11yAndPixels, look_for: Duration::from_millis(1_500) }
+        Self {
+            enabled: true,
+            capture: CaptureMode::A11yAndPixels,
+            act_for: Duration::from_secs(5),
+            look_for: Duration::from_millis(1_500),
+        }
     }
 
     /// The defaults of the user's own desktop: off until the user turns it on, and then without pixels.

@@ -124,12 +124,21 @@ fn without_its_row_an_effect_does_not_happen_and_nothing_private_is_handed_out()
     let policy = Policy { look_for: LOOK, ..Policy::private_desktop() };
     let stage = Stage::over(policy, Arc::clone(&record.kept), Arc::clone(&record) as _);
     let one = stage.one(Element::new(Role::Textbox, "x").text("held"));
-    record.full.store(true, Ordering::SeqCst);
-    let error = stage.refused(&one.focus(), ErrorCode::Internal);
-    assert!(error.message.contains("audit"), "{}", error.message);
+    // Neither the row of a grant nor that of an intent can be spared.
+    for granted in [false, true] {
+        record.full.store(true, Ordering::SeqCst);
+        let performed = stage.effects().len();
+        let error = stage.refused(&one.focus(), ErrorCode::Internal);
+        assert!(error.message.contains("audit"), "{}", error.message);
+        assert_eq!(stage.effects().len(), performed);
+        if !granted {
+            record.full.store(false, Ordering::SeqCst);
+            stage.done(&one.focus());
+        }
+    }
     stage.refused(&one.state(true), ErrorCode::Internal);
     assert!(stage.call(&one.snapshot()).image.is_none());
-    assert_eq!(stage.effects(), [""; 0]);
+    assert_eq!(stage.effects().len(), 1);
     // What is not private stays.
     stage.tree(&one.surface, None);
     record.full.store(false, Ordering::SeqCst);

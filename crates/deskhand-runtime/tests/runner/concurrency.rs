@@ -45,7 +45,7 @@ fn stop_ends_everything_at_once_and_says_so() {
     let call = |action: &Action| stage.runner.call(&stage.session, action, &long());
     std::thread::scope(|scope| {
         let effect = scope.spawn(|| call(&one.press()));
-        eventually("the effect is under way", || stage.desktop.asked(Step::Perform) == 1);
+        eventually("the effect is under way", || stage.desktop.acting() == 1);
         let queued = scope.spawn(|| call(&one.focus()));
         let wait = scope.spawn(|| call(&wait));
         eventually("three calls are under way", || runner.live_calls() == 3);
@@ -75,7 +75,7 @@ fn a_cancel_ends_its_call_alone() {
             let (stage, one) = (&stage, &one);
             move || stage.runner.call(&stage.session, &one.press(), &limit)
         });
-        eventually("the effect is under way", || stage.desktop.asked(Step::Perform) == 1);
+        eventually("the effect is under way", || stage.desktop.acting() == 1);
         let queued = Limit::after(Duration::from_secs(60));
         let second = scope.spawn({
             let queued = queued.clone();
@@ -113,7 +113,7 @@ fn a_provider_that_heeds_nothing_is_left_behind() {
     let limit = long();
     std::thread::scope(|scope| {
         let call = scope.spawn(|| stage.runner.call(&stage.session, &one.press(), &limit));
-        eventually("the effect is under way", || stage.desktop.asked(Step::Perform) == 3);
+        eventually("the effect is under way", || stage.desktop.acting() == 2);
         let begun = Instant::now();
         limit.cancel.cancel();
         assert_eq!(call.join().unwrap().ending.error.unwrap().code, ErrorCode::OutcomeUnknown);
@@ -133,7 +133,7 @@ fn fifty_reads_beside_a_stuck_effect() {
             let (stage, one, limit) = (&stage, &one, limit.clone());
             move || stage.runner.call(&stage.session, &one.press(), &limit)
         });
-        eventually("the effect is under way", || stage.desktop.asked(Step::Perform) == 1);
+        eventually("the effect is under way", || stage.desktop.acting() == 1);
         let reads: Vec<_> = (0..50)
             .map(|number| {
                 let (stage, surface) = (&stage, &surface);

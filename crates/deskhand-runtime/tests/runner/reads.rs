@@ -142,7 +142,8 @@ fn a_broken_tree_is_an_error_or_the_part_that_holds() {
         facts: ElementFacts::new(Role::Button, &format!("Button {key}")),
         unread: None,
     };
-    let rows: [(&str, (Vec<NativeNode>, Option<u32>)); 5] = [
+    type Row = (Vec<NativeNode>, Option<u32>);
+    let rows: [(&str, Row); 5] = [
         ("nothing", (vec![], None)),
         ("no root", (vec![node(0, Some(0))], None)),
         ("its own parent", (vec![node(0, None), node(1, Some(1)), node(2, Some(0))], Some(2))),

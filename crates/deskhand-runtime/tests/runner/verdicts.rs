@@ -11,7 +11,7 @@ use deskhand_contract::verdict::{Evidence as E, ExecutionState as X, Status as S
 use deskhand_runtime::Policy;
 use deskhand_testkit::{Element, Reaction, check};
 
-use crate::stage::{One, Stage, titles};
+use crate::stage::{LOOK, One, Stage, titles};
 
 /// An effect that has a postcondition, on an element where it is not fulfilled.
 #[derive(Clone)]
@@ -128,11 +128,11 @@ fn of_an_application_that_does_not_answer_an_effect_only_what_is_seen_counts() {
         for (reaction, end) in
             [(Reaction::Hang, (X::OutcomeUnknown, S::Unverifiable)), (Reaction::Stall, (X::Completed, S::Confirmed))]
         {
-            let stage = Stage::new();
+            let act_for = Duration::from_millis(40);
+            let stage = Stage::with(Policy { act_for, look_for: LOOK, ..Policy::private_desktop() });
             let one = stage.one((case.element)());
             stage.desktop.react(&one.key, reaction);
-            let limit = deskhand_contract::limit::Limit::after(Duration::from_millis(400));
-            let answer = stage.runner.call(&stage.session, &(case.act)(&one), &limit);
+            let answer = stage.call(&(case.act)(&one));
             let outcome = answer.ending.outcome;
             assert_eq!((outcome.execution_state(), outcome.verdict().status()), end);
             assert_eq!(answer.ending.error.is_some(), end.0 == X::OutcomeUnknown);
