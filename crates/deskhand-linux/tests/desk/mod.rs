@@ -173,7 +173,10 @@ impl Desk {
 
     pub fn write(&self, name: &str, text: &str) -> String {
         let path = self.home.path().join(name);
-        std::fs::write(&path, text).expect("the directory is ours");
+        // A program that was started from it a moment ago may still be reading it: it is replaced whole, or not at all.
+        let part = self.home.path().join(format!("{name}.part"));
+        std::fs::write(&part, text).expect("the directory is ours");
+        std::fs::rename(&part, &path).expect("the directory is ours");
         path.display().to_string()
     }
 
