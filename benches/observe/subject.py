@@ -221,6 +221,34 @@ class ComputerUseLinux(Server):
     name = "computer-use-linux"
     command = [str(PEERS / "bin" / "computer-use-linux"), "mcp"]
 
+    def windows(self):
+        listed = self.call("list_windows")["structuredContent"]["windows"]
+        self.ids = {window["title"]: window["window_id"] for window in listed}
+        return listed
+
+    def state(self, window):
+        found = next((identity for title, identity in self.ids.items() if window in title), None)
+        if found is None:
+            raise Absent("no window")
+        return self.call("get_app_state", window_id=found)
+
+    def tree(self, window):
+        return text_of(self.state(window))
+
+    def press(self, window, label):
+        nodes = self.state(window)["structuredContent"]["accessibility_tree"]
+        button = next((node for node in nodes if node.get("name") == label and "button" in node.get("role", "")), None)
+        if button is None:
+            raise Absent("not found")
+        begun = time.monotonic()
+        self.call("perform_action", element_index=button["index"], action="click")
+        return begun
+
+    def capture(self):
+        begun = time.monotonic()
+        result = self.call("screenshot", full_screen=True)
+        return 1000 * (time.monotonic() - begun), len(image_of(result)[0])
+
 
 class Library(Subject):
     """A Python library, in a process on the desktop that answers a line a question."""

@@ -282,6 +282,16 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
+/// Whether this machine lets a test have process ids of its own: containers and chroots often do not. Says so where not.
+pub fn has_pid_namespaces() -> bool {
+    let tried = Command::new("unshare").args(["-pf", "--mount-proc", "true"]).status();
+    let has = tried.is_ok_and(|status| status.success());
+    if !has {
+        println!("SKIPPED: no process id namespace can be made here");
+    }
+    has
+}
+
 /// Waits until `test` holds.
 #[track_caller]
 pub fn eventually(what: &str, mut test: impl FnMut() -> bool) {
