@@ -287,7 +287,8 @@ pub fn has_pid_namespaces() -> bool {
     let tried = Command::new("unshare").args(["-pf", "--mount-proc", "true"]).status();
     let has = tried.is_ok_and(|status| status.success());
     if !has {
-        println!("SKIPPED: no process id namespace can be made here");
+        let mut out = std::io::stdout();
+        let _ = std::io::Write::write_all(&mut out, b"SKIPPED: no process id namespace can be made here\n");
     }
     has
 }
