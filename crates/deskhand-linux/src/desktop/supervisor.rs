@@ -378,7 +378,8 @@ fn with_log(message: String, record: &DesktopRecord) -> String {
     }
 }
 
-const SETTLING: Duration = Duration::from_millis(200);
+/// How long the word on a cause that is known to be dead is waited for: a busy machine may take its time to collect it.
+const SETTLING: Duration = Duration::from_secs(2);
 
 /// How long applications may take to close when a desktop is stopped.
 const CLOSING_PATIENCE: Duration = Duration::from_millis(700);
