@@ -344,22 +344,25 @@ async fn next(ended: &mut UnboundedReceiver<End>) -> End {
     ended.recv().await.unwrap_or(End::Asked)
 }
 
-/// Parts that stand on a dead one die with it, and may be noticed first. The cause is the first dead in the order of
-/// [`Dead`]: this waits a moment for the word on it.
+/// Parts that stand on a dead one die with it, and may be noticed first: a killed process closes its sockets before it
+/// counts as dead. The cause is the first dead in the order of [`Dead`]: this looks for a moment who is dead, and waits
+/// longer for the word on one that is.
 async fn cause(first: End, ended: &mut UnboundedReceiver<End>, record: &DesktopRecord) -> End {
     let End::Broken(mut known, mut why) = first else { return first };
-    let keeper_dead = record.keeper.is_some_and(|keeper| !keeper.alive());
-    let parts = record.parts.iter().filter(|part| !part.process.alive()).map(|part| Dead::Part(part.role));
-    let cause = keeper_dead.then_some(Dead::Keeper).into_iter().chain(parts).min();
-    let until = tokio::time::Instant::now() + SETTLING;
-    while cause.is_some_and(|cause| cause < known) {
-        match tokio::time::timeout_at(until, next(ended)).await {
+    let begun = tokio::time::Instant::now();
+    loop {
+        let keeper_dead = record.keeper.is_some_and(|keeper| !keeper.alive());
+        let parts = record.parts.iter().filter(|part| !part.process.alive()).map(|part| Dead::Part(part.role));
+        let cause = keeper_dead.then_some(Dead::Keeper).into_iter().chain(parts).min();
+        let until = begun + if cause.is_some_and(|cause| cause < known) { SETTLING } else { NOTICING };
+        let step = until.min(tokio::time::Instant::now() + NOTICING / 4);
+        match tokio::time::timeout_at(step, next(ended)).await {
             Ok(End::Broken(dead, words)) if dead < known => (known, why) = (dead, words),
             Ok(_) => {}
-            Err(_) => break,
+            Err(_) if tokio::time::Instant::now() >= until => return End::Broken(known, why),
+            Err(_) => {}
         }
     }
-    End::Broken(known, why)
 }
 
 fn interrupted(end: End) -> DesktopError {
@@ -378,6 +381,8 @@ fn with_log(message: String, record: &DesktopRecord) -> String {
     }
 }
 
+/// How long it is looked who else is dead.
+const NOTICING: Duration = Duration::from_millis(100);
 /// How long the word on a cause that is known to be dead is waited for: a busy machine may take its time to collect it.
 const SETTLING: Duration = Duration::from_secs(2);
 
