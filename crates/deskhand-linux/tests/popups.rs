@@ -115,7 +115,10 @@ fn check(mut desk: Desk, program: &str, arguments: &[&str], click: bool) {
     });
     let popup = popup.expect("just seen");
     assert_eq!(popup.owner.as_ref(), Some(&main.key), "the popup's owner");
-    assert_eq!(provider.window(&main.key, &limit()).expect("still there").tree, TreeSupport::Yes);
+    // An application that is busy opening it may be silent for a moment.
+    eventually("the main window keeps its tree", || {
+        provider.window(&main.key, &limit()).expect("still there").tree == TreeSupport::Yes
+    });
     eventually("the popup has pixels of its own", || {
         picture(&provider, &popup).is_ok_and(|bitmap| {
             bitmap.size == popup.geometry.size() && {
